@@ -1,0 +1,2 @@
+//! The `oxibert` command.
+fn main() {}

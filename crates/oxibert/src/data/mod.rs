@@ -1,0 +1,1 @@
+//! Text files in, finished files out: reading corpora of any size and writing atomically.

@@ -1,0 +1,1 @@
+//! A small made-up world that writes documents, so that everything runs without a corpus.
