@@ -1,1 +1,32 @@
-//! Text to token ids and back.
+//! Text to token ids and back, in the order of the pipeline:
+//!
+//! 1. [`rules`](Rules): which reference is followed, and its switches;
+//! 2. `added`: special tokens are cut out of the text;
+//! 3. `normalize`, `split`: what lies between becomes normalized words;
+//! 4. `trie`: words become pieces of the vocabulary, in linear time;
+//! 5. [`tokenizer`](Tokenizer): `[CLS]` and `[SEP]` around them; [`windows`](Limit): what is too long;
+//! 6. `decode`: and back.
+//!
+//! `plain` is the slow twin of steps 3 and 4.
+
+mod added;
+mod decode;
+mod encoding;
+mod normalize;
+mod plain;
+mod rules;
+mod split;
+mod tokenizer;
+mod trie;
+mod unicode;
+mod unicode_tables;
+mod vocab;
+mod windows;
+
+pub use added::AddedToken;
+pub use encoding::{Encoding, Padding, Rectangle};
+pub use normalize::Span;
+pub use rules::{Compat, Rules};
+pub use tokenizer::{Encoder, SpecialIds, Tokenizer, WindowEncodings};
+pub use vocab::{CONTINUATION, SPECIAL_TOKENS, Vocab};
+pub use windows::{Limit, LongText, Part, Truncation, Windows};
