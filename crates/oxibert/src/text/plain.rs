@@ -15,6 +15,8 @@ type Normalized = Vec<(char, Span)>;
 pub(crate) struct Plain<'a> {
     pub(crate) normalizer: Normalizer,
     pub(crate) vocab: &'a Vocab,
+    /// So many tokens of the vocabulary spell words; added tokens follow.
+    pub(crate) pieces: usize,
     pub(crate) unk: u32,
     /// Finds the added tokens of normalized text.
     pub(crate) finder: Option<&'a Finder>,
@@ -81,7 +83,7 @@ impl Plain<'_> {
         let prefix = if start == 0 { "" } else { CONTINUATION };
         (start + 1..=word.len()).rev().find_map(|end| {
             let text: String = prefix.chars().chain(word[start..end].iter().map(|pair| pair.0)).collect();
-            self.vocab.id(&text).map(|id| (id, end))
+            self.vocab.id(&text).filter(|&id| (id as usize) < self.pieces).map(|id| (id, end))
         })
     }
 }

@@ -72,6 +72,8 @@ impl SpecialIds {
 /// ```
 pub struct Tokenizer {
     vocab: Vocab,
+    /// So many tokens of the vocabulary are WordPieces; added tokens follow.
+    pieces: usize,
     special: SpecialIds,
     added: Vec<AddedToken>,
     /// The added tokens that decoding leaves out.
@@ -111,22 +113,36 @@ impl Tokenizer {
     }
 
     /// A tokenizer that finds `added` tokens in text, which `hf` mode does; `google` mode splits them.
-    pub fn with_added_tokens(vocab: Vocab, rules: Rules, added: Vec<AddedToken>) -> Result<Self> {
+    ///
+    /// Added tokens that the vocabulary lacks are appended to it and must have the ids that follow.
+    pub fn with_added_tokens(mut vocab: Vocab, rules: Rules, mut added: Vec<AddedToken>) -> Result<Self> {
         let special = SpecialIds::of(&vocab)?;
-        let trie = Trie::new(pieces(&vocab, &added, &rules));
+        let pieces = vocab.len();
+        added.sort_by_key(|token| token.id);
+        added.iter().try_for_each(|token| append_added(&mut vocab, token))?;
+        Self::assemble(vocab, pieces, special, rules, added)
+    }
+
+    fn assemble(
+        vocab: Vocab,
+        pieces: usize,
+        special: SpecialIds,
+        rules: Rules,
+        added: Vec<AddedToken>,
+    ) -> Result<Self> {
+        let trie = Trie::new(trie_entries(&vocab, pieces, &rules));
         let lengths = vocab.tokens().map(|token| strip_continuation(token).0.len() as u32).collect();
-        let splitter = Splitter::new(rules);
         let recognised: &[AddedToken] = if rules.compat == Compat::Hf { &added } else { &[] };
         let finder = finder(recognised, false, |content| content.to_owned())?;
-        let normalizer = Normalizer::new(rules);
-        let normalized_finder = finder_normalized(recognised, &normalizer)?;
+        let normalized_finder = finder_normalized(recognised, &Normalizer::new(rules))?;
         let silent = added.iter().filter(|token| token.special).map(|token| token.id).collect();
-        Ok(Self { vocab, special, added, silent, splitter, trie, lengths, finder, normalized_finder })
+        let splitter = Splitter::new(rules);
+        Ok(Self { vocab, pieces, special, added, silent, splitter, trie, lengths, finder, normalized_finder })
     }
 
     /// The same vocabulary under other rules.
     pub fn with_rules(self, rules: Rules) -> Result<Self> {
-        Self::with_added_tokens(self.vocab, rules, self.added)
+        Self::assemble(self.vocab, self.pieces, self.special, rules, self.added)
     }
 
     /// The vocabulary.
@@ -137,6 +153,11 @@ impl Tokenizer {
     /// The ids of the special tokens.
     pub fn special(&self) -> SpecialIds {
         self.special
+    }
+
+    /// The tokens of the vocabulary that are WordPieces, without added ones behind them.
+    pub fn pieces(&self) -> impl Iterator<Item = &str> {
+        self.vocab.tokens().take(self.pieces)
     }
 
     /// The rules that text goes by.
@@ -212,6 +233,7 @@ impl Tokenizer {
         Plain {
             normalizer: Normalizer::new(*self.rules()),
             vocab: &self.vocab,
+            pieces: self.pieces,
             unk: self.special.unk,
             finder: self.normalized_finder.as_ref(),
         }
@@ -315,30 +337,36 @@ fn strip_continuation(token: &str) -> (&str, bool) {
     }
 }
 
-/// The tokens that words are spelled with: not those that only added tokens have brought, and not those
-/// longer than any word.
-fn pieces<'v>(
+/// The tokens that words are spelled with, without those that are longer than any word.
+fn trie_entries<'v>(
     vocab: &'v Vocab,
-    added: &[AddedToken],
+    pieces: usize,
     rules: &Rules,
 ) -> impl Iterator<Item = (&'v [u8], bool, u32)> {
     let longest = rules.max_word_chars;
-    let appended = appended_tokens(vocab, added);
-    (0..).zip(vocab.tokens()).filter(move |(id, _)| !appended.contains(id)).filter_map(move |(id, token)| {
+    (0..).zip(vocab.tokens().take(pieces)).filter_map(move |(id, token)| {
         let (text, continues) = strip_continuation(token);
         let text = text.as_bytes();
         (!text.is_empty() && !is_too_long(text, longest)).then_some((text, continues, id))
     })
 }
 
-/// Added tokens that stand behind the WordPiece vocabulary are not pieces of it.
-fn appended_tokens(vocab: &Vocab, added: &[AddedToken]) -> std::ops::Range<u32> {
-    let mut first = vocab.len() as u32;
-    let is_added = |id: u32| added.iter().any(|token| token.id == id && !token.special);
-    while first > 0 && is_added(first - 1) {
-        first -= 1;
+fn append_added(vocab: &mut Vocab, token: &AddedToken) -> Result<()> {
+    let refuse = |problem: String| Error::setting("added tokens", problem);
+    match vocab.id(&token.content) {
+        Some(id) if id == token.id => Ok(()),
+        Some(id) => Err(refuse(format!("{:?} has id {} but is token {id} already", token.content, token.id))),
+        None if token.id as usize != vocab.len() => Err(refuse(format!(
+            "{:?} has id {}, expected {}: added tokens follow the vocabulary without a gap",
+            token.content,
+            token.id,
+            vocab.len()
+        ))),
+        None => vocab
+            .push(&token.content)
+            .map(drop)
+            .map_err(|first| refuse(format!("{:?} stands twice (id {})", token.content, first.first))),
     }
-    first..vocab.len() as u32
 }
 
 fn is_too_long(word: &[u8], longest: usize) -> bool {
