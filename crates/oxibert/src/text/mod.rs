@@ -1,3 +1,4 @@
 //! Text to token ids and back.
 
+pub mod segment;
 pub mod sentences;
