@@ -8,6 +8,8 @@
 //! 6. `decode`: and back.
 //!
 //! `plain` is the slow twin of steps 3 and 4.
+//!
+//! Beside the pipeline: [`sentences`] and [`segment`] (Chinese words), which pretraining needs.
 
 mod added;
 mod decode;
@@ -16,6 +18,8 @@ mod normalize;
 mod persist;
 mod plain;
 mod rules;
+pub mod segment;
+pub mod sentences;
 mod split;
 mod tokenizer;
 mod trie;
