@@ -4,13 +4,24 @@
 //!
 //! - [`text`]: raw text to token ids and back; learning a vocabulary; sentences; Chinese words.
 //! - [`data`]: text files of any size, plain or compressed; atomic writes.
+//! - [`progress`]: how long work says where it is.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
+//! ```
+//! use oxibert::text::{Tokenizer, Vocab};
+//!
+//! let tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "the", "game"];
+//! let tokenizer = Tokenizer::uncased(Vocab::from_tokens(tokens)?)?;
+//! let encoding = tokenizer.encode("Playing the GAME");
+//! assert_eq!(tokenizer.tokens(&encoding), ["[CLS]", "play", "##ing", "the", "game", "[SEP]"]);
+//! # Ok::<(), oxibert::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
 pub mod data;
 mod error;
+pub mod progress;
 pub mod text;
 pub mod world;
 

@@ -1,2 +1,10 @@
 //! Text files in, finished files out: reading corpora of any size and writing atomically.
+
+mod blocks;
+mod corpus;
 pub mod files;
+mod lines;
+
+pub use blocks::{BLOCK_BYTES, Block, Blocks};
+pub use corpus::Corpus;
+pub use lines::{Line, Lines};

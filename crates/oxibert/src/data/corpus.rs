@@ -1,0 +1,242 @@
+//! The text files of a command: plain or gzip, files or standard input, of any size.
+//!
+//! A [`Corpus`] is only a checked list of inputs. [`Corpus::blocks`] reads it in pieces of bounded size
+//! (what the vocabulary learner wants), [`Corpus::lines`] line by line (what most commands want).
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::{Blocks, Lines};
+use crate::{Error, Result};
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Text to be read: files (plain or gzip), standard input (`-`), or text in memory.
+///
+/// Standard input and pipes can be read once; files and memory as often as wanted.
+///
+/// ```
+/// use oxibert::data::Corpus;
+///
+/// let corpus = Corpus::from_text("poem", "床前明月光\r\n疑是地上霜\n");
+/// let mut lines = corpus.lines();
+/// while let Some(line) = lines.next_line()? {
+///     println!("{}: {}", line.number, line.text);
+/// }
+/// # Ok::<(), oxibert::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    inputs: Vec<Input>,
+    size: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Input {
+    Stdin,
+    File(Arc<Path>),
+    Memory { name: Arc<Path>, text: Arc<[u8]> },
+}
+
+impl Corpus {
+    /// Checks that all `paths` can be read, so that a misspelt last one is found before the first is read.
+    ///
+    /// ```
+    /// use oxibert::data::Corpus;
+    /// assert!(Corpus::open(["no-such-file.txt"]).is_err());
+    /// ```
+    pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+        let mut corpus = Self { inputs: Vec::new(), size: Some(0) };
+        for path in paths {
+            corpus.push(path.as_ref())?;
+        }
+        if corpus.inputs.is_empty() {
+            return Err(Error::setting("input", "no text to read; name files, or - for standard input"));
+        }
+        Ok(corpus)
+    }
+
+    /// Text that is already in memory; `name` stands for the file in messages.
+    pub fn from_text(name: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        let text = text.into().into_bytes();
+        let size = Some(text.len() as u64);
+        Self { inputs: vec![Input::Memory { name: name.into().into(), text: text.into() }], size }
+    }
+
+    fn push(&mut self, path: &Path) -> Result<()> {
+        if path == Path::new("-") {
+            if self.inputs.iter().any(|input| matches!(input, Input::Stdin)) {
+                return Err(Error::setting("input", "- (standard input) can be given only once"));
+            }
+            self.inputs.push(Input::Stdin);
+            self.size = None;
+            return Ok(());
+        }
+        let about = fs::metadata(path).map_err(|e| Error::read(path, e))?;
+        if about.is_dir() {
+            let problem = format!("it is a directory; name its files, e.g. {}", path.join("*.txt").display());
+            return Err(Error::content(path, None, problem));
+        }
+        self.size = self.size.filter(|_| about.is_file()).map(|size| size + about.len());
+        self.inputs.push(Input::File(path.into()));
+        Ok(())
+    }
+
+    /// The size of all inputs on disk, for progress; absent where one of them is a stream.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Reads everything in line-aligned blocks of bounded size.
+    pub fn blocks(&self) -> Blocks<'_> {
+        Blocks::new(&self.inputs)
+    }
+
+    /// Reads everything line by line.
+    pub fn lines(&self) -> Lines<'_> {
+        Lines::new(self.blocks())
+    }
+}
+
+/// An opened input: its bytes as text, whatever they are on disk.
+pub(super) struct Source {
+    pub(super) name: Arc<Path>,
+    bytes: Box<dyn Read + Send>,
+    gzip: bool,
+}
+
+impl Source {
+    /// Opens an input; every byte that leaves the disk is added to `consumed`.
+    pub(super) fn open(input: &Input, consumed: &Arc<AtomicU64>) -> Result<Self> {
+        match input {
+            Input::Stdin => Self::new(Path::new("standard input").into(), io::stdin(), consumed),
+            Input::File(path) => {
+                let file = File::open(path).map_err(|e| Error::read(&**path, e))?;
+                Self::new(path.clone(), file, consumed)
+            }
+            Input::Memory { name, text } => Self::new(name.clone(), Cursor::new(text.clone()), consumed),
+        }
+    }
+
+    pub(super) fn new(
+        name: Arc<Path>,
+        raw: impl Read + Send + 'static,
+        consumed: &Arc<AtomicU64>,
+    ) -> Result<Self> {
+        let mut raw = Counted { raw, consumed: consumed.clone() };
+        let mut head = [0; 2];
+        let known = fill(&mut raw, &mut head).map_err(|e| Error::read(&*name, e))?;
+        // No UTF-8 text can begin with the magic bytes: the second is never the start of a character.
+        let gzip = head[..known] == GZIP_MAGIC;
+        let raw = Cursor::new(head).take(known as u64).chain(raw);
+        let bytes: Box<dyn Read + Send> = if gzip {
+            Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, raw)))
+        } else {
+            Box::new(raw)
+        };
+        Ok(Self { name, bytes, gzip })
+    }
+
+    /// Fills `buffer` as far as the input goes, however small the pieces are that the system hands out.
+    pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        fill(&mut self.bytes, buffer).map_err(|e| match e.kind() {
+            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if self.gzip => {
+                let problem = format!("the gzip data are damaged or cut short ({e}); check with gzip -t");
+                Error::content(&self.name, None, problem)
+            }
+            _ => Error::read(&*self.name, e),
+        })
+    }
+}
+
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match from.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(filled)
+}
+
+/// Counts below the decompressor, so that progress through a gzip file is in bytes on disk.
+struct Counted<R> {
+    raw: R,
+    consumed: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.raw.read(buffer)?;
+        self.consumed.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read(corpus: &Corpus) -> Result<Vec<String>> {
+        let mut lines = corpus.lines();
+        let mut all = Vec::new();
+        while let Some(line) = lines.next_line()? {
+            all.push(format!("{}:{}", line.number, line.text));
+        }
+        if let Some(size) = corpus.size() {
+            assert_eq!(lines.consumed(), size);
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn plain_and_gzip_files_read_alike() {
+        let dir = tempfile::tempdir().unwrap();
+        let (plain, zipped, empty) = (dir.path().join("a.txt"), dir.path().join("b"), dir.path().join("c"));
+        fs::write(&plain, "\u{feff}one\r\ntwo").unwrap();
+        // Two members, as `cat a.gz b.gz` makes them.
+        fs::write(&zipped, [gzip("drei\nvi"), gzip("er\n")].concat()).unwrap();
+        fs::write(&empty, "").unwrap();
+        let corpus = Corpus::open([&plain, &empty, &zipped]).unwrap();
+        assert_eq!(read(&corpus).unwrap(), ["1:one", "2:two", "1:drei", "2:vier"]);
+    }
+
+    #[test]
+    fn a_truncated_gzip_file_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.gz");
+        let whole = gzip(&"some text to compress\n".repeat(99));
+        fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+        let error = read(&Corpus::open([&path]).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("x.gz") && error.contains("gzip -t"), "{error}");
+    }
+
+    #[test]
+    fn doors_refuse_early() {
+        let dir = tempfile::tempdir().unwrap();
+        let message = |paths: &[&Path]| Corpus::open(paths).unwrap_err().to_string();
+        assert!(message(&[]).contains("name files"));
+        assert!(message(&[Path::new("-"), Path::new("-")]).contains("only once"));
+        assert!(message(&[dir.path()]).contains("*.txt"));
+        assert!(message(&[&dir.path().join("none")]).contains("none"));
+    }
+}
