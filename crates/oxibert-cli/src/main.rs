@@ -1,2 +1,58 @@
-//! The `oxibert` command.
-fn main() {}
+//! The `oxibert` command: one verb, one file.
+//!
+//! Results go to standard output, progress and remarks to standard error. Exit code 0 is done, 2 an error
+//! that one line on standard error explains. A reader that goes away (`| head`) is no error.
+
+mod bench;
+mod choices;
+mod demo;
+mod output;
+mod progress;
+mod table;
+mod tokenize;
+mod vocab;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The whole of BERT on ordinary CPUs: from raw text to a served model.
+#[derive(Parser)]
+#[command(name = "oxibert", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  oxibert demo                                      see everything work, without any data
+  oxibert vocab corpus/*.txt --out my-vocab         learn a vocabulary
+  echo 'Hello world' | oxibert tokenize --model my-vocab
+
+`oxibert VERB --help` explains a verb.")]
+struct Command {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Demo(demo::Arguments),
+    Vocab(vocab::Arguments),
+    Tokenize(tokenize::Arguments),
+    Bench(bench::Arguments),
+}
+
+fn main() -> ExitCode {
+    let command = Command::parse();
+    let done = match command.verb {
+        Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Vocab(arguments) => vocab::run(&arguments),
+        Verb::Tokenize(arguments) => tokenize::run(&arguments),
+        Verb::Bench(arguments) => bench::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::remark(format_args!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}

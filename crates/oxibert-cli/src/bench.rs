@@ -1,0 +1,101 @@
+//! `oxibert bench`: speed on this machine.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use clap::{Args, Subcommand};
+use oxibert::data::Corpus;
+use serde_json::json;
+
+use crate::choices::{Threads, TokenizerChoice};
+use crate::output::results;
+
+/// Speed on this machine
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Tokenizer(TokenizerArguments),
+}
+
+/// How fast text is encoded: ids, segments and offsets, a text per line
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  oxibert bench tokenizer corpus.txt --vocab vocab.txt --threads 2")]
+struct TokenizerArguments {
+    /// A text file, plain or gzip
+    file: PathBuf,
+    #[command(flatten)]
+    tokenizer: TokenizerChoice,
+    #[command(flatten)]
+    threads: Threads,
+    /// One JSON object: mb_per_s, tokens_per_s, threads
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.what {
+        What::Tokenizer(arguments) => tokenizer(arguments),
+    }
+}
+
+/// Texts that are encoded at once, as a data loader does.
+const BATCH: usize = 1000;
+/// Rounds until the median is taken: at least so many, and until so much time has passed.
+const LEAST_ROUNDS: usize = 5;
+const LEAST_TIME: Duration = Duration::from_secs(2);
+
+fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
+    let threads = arguments.threads.install()?;
+    let tokenizer = arguments.tokenizer.load()?;
+    let texts = read_lines(&arguments.file)?;
+    let bytes: usize = texts.iter().map(|text| text.len() + 1).sum();
+    ensure!(bytes > 0, "{}: no text in it", arguments.file.display());
+    let mut tokens = 0;
+    let seconds = median_seconds(|| {
+        tokens = texts.chunks(BATCH).flat_map(|batch| tokenizer.encode_batch(batch)).map(|text| text.len()).sum();
+    });
+    let (mb_per_s, tokens_per_s) = (bytes as f64 / 1e6 / seconds, tokens as f64 / seconds);
+    let mut out = results();
+    if arguments.json {
+        writeln!(out, "{}", json!({ "mb_per_s": mb_per_s, "tokens_per_s": tokens_per_s, "threads": threads }))?;
+    } else {
+        let megabytes = bytes as f64 / 1e6;
+        writeln!(out, "{megabytes:.1} MB, {} texts, {tokens} tokens, {threads} thread(s)", texts.len())?;
+        writeln!(out, "{mb_per_s:.1} MB/s, {:.2} million tokens/s", tokens_per_s / 1e6)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn read_lines(file: &PathBuf) -> Result<Vec<String>> {
+    let corpus = Corpus::open([file])?;
+    let mut lines = corpus.lines();
+    let mut texts = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        texts.push(line.text.to_owned());
+    }
+    Ok(texts)
+}
+
+/// The median time of `work`, after one round to warm up.
+fn median_seconds(mut work: impl FnMut()) -> f64 {
+    work();
+    let begin = Instant::now();
+    let mut rounds = Vec::new();
+    while rounds.len() < LEAST_ROUNDS || begin.elapsed() < LEAST_TIME {
+        let start = Instant::now();
+        work();
+        rounds.push(start.elapsed().as_secs_f64());
+    }
+    rounds.sort_by(f64::total_cmp);
+    rounds[rounds.len() / 2]
+}

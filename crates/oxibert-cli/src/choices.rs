@@ -1,0 +1,99 @@
+//! Flags that several verbs share, each with one meaning.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use oxibert::text::{Compat, Rules, Tokenizer};
+
+use crate::output::remark;
+
+/// `--compat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompatChoice {
+    /// As Hugging Face's tokenizers: how published checkpoints are used
+    Hf,
+    /// As Google's original code: words up to 200 characters, special tokens inside text are split
+    Google,
+}
+
+impl From<CompatChoice> for Compat {
+    fn from(choice: CompatChoice) -> Self {
+        match choice {
+            CompatChoice::Hf => Self::Hf,
+            CompatChoice::Google => Self::Google,
+        }
+    }
+}
+
+/// Which tokenizer.
+#[derive(Debug, Args)]
+pub(crate) struct TokenizerChoice {
+    /// A checkpoint directory with tokenizer.json or vocab.txt
+    #[arg(long, value_name = "DIR", required_unless_present = "vocab", conflicts_with = "vocab")]
+    model: Option<PathBuf>,
+    /// A vocab.txt, one token a line
+    #[arg(long, value_name = "FILE")]
+    vocab: Option<PathBuf>,
+    /// Keep upper case and accents (with --vocab; a checkpoint says so itself)
+    #[arg(long, conflicts_with = "model")]
+    cased: bool,
+    /// Whose tokenizer to follow where the two references disagree [default: the checkpoint's, or hf]
+    #[arg(long, value_enum)]
+    compat: Option<CompatChoice>,
+}
+
+impl TokenizerChoice {
+    pub(crate) fn load(&self) -> Result<Tokenizer> {
+        let compat = self.compat.map(Compat::from);
+        if let Some(path) = &self.vocab {
+            let rules = rules(self.cased, compat.unwrap_or_default());
+            return Ok(Tokenizer::load_vocab(path, rules)?);
+        }
+        let directory = self.model.as_deref().context("--model or --vocab is needed")?;
+        let tokenizer = Tokenizer::load(directory)?;
+        match compat {
+            Some(compat) if compat != tokenizer.rules().compat => {
+                let max_word_chars = compat.max_word_chars();
+                let rules = Rules { compat, max_word_chars, ..*tokenizer.rules() };
+                Ok(tokenizer.with_rules(rules)?)
+            }
+            _ => Ok(tokenizer),
+        }
+    }
+}
+
+pub(crate) fn rules(cased: bool, compat: Compat) -> Rules {
+    if cased { Rules::cased(compat) } else { Rules::uncased(compat) }
+}
+
+/// `--threads`.
+#[derive(Debug, Args)]
+pub(crate) struct Threads {
+    /// How many threads to use [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl Threads {
+    /// Sets the number of threads of this process; returns it.
+    pub(crate) fn install(&self) -> Result<usize> {
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(threads) = self.threads {
+            pool = pool.num_threads(threads.into());
+        }
+        pool.build_global().context("cannot start the threads")?;
+        Ok(rayon::current_num_threads())
+    }
+}
+
+/// The inputs of a verb that reads text: standard input if none is named, and said so to a person.
+pub(crate) fn inputs(files: &[PathBuf]) -> Vec<PathBuf> {
+    if !files.is_empty() {
+        return files.to_vec();
+    }
+    if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        remark(format_args!("reading from the terminal; end with Ctrl-D"));
+    }
+    vec!["-".into()]
+}
