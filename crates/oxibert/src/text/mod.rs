@@ -1,1 +1,3 @@
 //! Text to token ids and back.
+
+pub mod learn;
