@@ -11,6 +11,8 @@ mod alphabet;
 mod count;
 mod merge;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use alphabet::{Alphabet, Tokens};
 use count::Counted;
