@@ -61,12 +61,17 @@ fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
     ensure!(bytes > 0, "{}: no text in it", arguments.file.display());
     let mut tokens = 0;
     let seconds = median_seconds(|| {
-        tokens = texts.chunks(BATCH).flat_map(|batch| tokenizer.encode_batch(batch)).map(|text| text.len()).sum();
+        tokens =
+            texts.chunks(BATCH).flat_map(|batch| tokenizer.encode_batch(batch)).map(|text| text.len()).sum();
     });
     let (mb_per_s, tokens_per_s) = (bytes as f64 / 1e6 / seconds, tokens as f64 / seconds);
     let mut out = results();
     if arguments.json {
-        writeln!(out, "{}", json!({ "mb_per_s": mb_per_s, "tokens_per_s": tokens_per_s, "threads": threads }))?;
+        writeln!(
+            out,
+            "{}",
+            json!({ "mb_per_s": mb_per_s, "tokens_per_s": tokens_per_s, "threads": threads })
+        )?;
     } else {
         let megabytes = bytes as f64 / 1e6;
         writeln!(out, "{megabytes:.1} MB, {} texts, {tokens} tokens, {threads} thread(s)", texts.len())?;

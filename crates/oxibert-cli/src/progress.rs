@@ -42,8 +42,12 @@ impl Progress for Bars {
 
 fn style(total_known: bool, unit: Unit) -> ProgressStyle {
     let template = match (total_known, unit) {
-        (true, Unit::Bytes) => "{msg:<18} {wide_bar} {bytes:>10} of {total_bytes:<10} {bytes_per_sec:>12} {eta:>4}",
-        (true, Unit::Items) => "{msg:<18} {wide_bar} {human_pos:>10} of {human_len:<10} {per_sec:>12} {eta:>4}",
+        (true, Unit::Bytes) => {
+            "{msg:<18} {wide_bar} {bytes:>10} of {total_bytes:<10} {bytes_per_sec:>12} {eta:>4}"
+        }
+        (true, Unit::Items) => {
+            "{msg:<18} {wide_bar} {human_pos:>10} of {human_len:<10} {per_sec:>12} {eta:>4}"
+        }
         (false, Unit::Bytes) => "{msg:<18} {spinner} {bytes} {bytes_per_sec}",
         (false, Unit::Items) => "{msg:<18} {spinner} {human_pos} {per_sec}",
     };

@@ -67,9 +67,11 @@ mod tests {
     use super::*;
 
     fn table(width: usize) -> String {
-        let row = |name, cells: &[&str]| Row { name, cells: cells.iter().map(|cell| cell.to_string()).collect() };
+        let row =
+            |name, cells: &[&str]| Row { name, cells: cells.iter().map(|cell| cell.to_string()).collect() };
         let mut out = Vec::new();
-        write(&[row("tokens", &["你好", "a", "##bcd"]), row("ids", &["7", "100", "8"])], width, &mut out).unwrap();
+        write(&[row("tokens", &["你好", "a", "##bcd"]), row("ids", &["7", "100", "8"])], width, &mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 

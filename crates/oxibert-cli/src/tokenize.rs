@@ -162,7 +162,13 @@ impl<'a> Job<'a> {
         Ok(columns)
     }
 
-    fn write_json(&self, texts: &[&str], encoding: &Encoding, window: usize, out: &mut dyn Write) -> Result<()> {
+    fn write_json(
+        &self,
+        texts: &[&str],
+        encoding: &Encoding,
+        window: usize,
+        out: &mut dyn Write,
+    ) -> Result<()> {
         let object = JsonLine {
             ids: &encoding.ids,
             tokens: self.tokenizer.tokens(encoding),
@@ -175,7 +181,13 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    fn write_table(&self, texts: &[&str], encoding: &Encoding, window: usize, out: &mut dyn Write) -> Result<()> {
+    fn write_table(
+        &self,
+        texts: &[&str],
+        encoding: &Encoding,
+        window: usize,
+        out: &mut dyn Write,
+    ) -> Result<()> {
         let place = |span: &Span| match (span.start, span.end) {
             (start, end) if start == end => "-".to_owned(),
             (start, end) => format!("{start}-{end}"),
@@ -228,8 +240,9 @@ fn parse_ids(line: &str, tokenizer: &Tokenizer) -> Result<Vec<u32>> {
     let last = tokenizer.vocab().len().saturating_sub(1);
     let parse = |word: &str| {
         let id: Option<u32> = word.parse().ok();
-        id.filter(|&id| id as usize <= last)
-            .with_context(|| format!("{word:?} is no token id; expected numbers from 0 to {last}, blanks between"))
+        id.filter(|&id| id as usize <= last).with_context(|| {
+            format!("{word:?} is no token id; expected numbers from 0 to {last}, blanks between")
+        })
     };
     line.split_whitespace().map(parse).collect()
 }

@@ -80,8 +80,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         reserved: arguments.reserved,
         ..LearnOptions::default()
     };
-    let learned = learn::learn_words(&corpus, rules, &options, &Bars::new(arguments.quiet))?;
-    let tokenizer = Tokenizer::with_special_tokens(Vocab::from_tokens(&learned.tokens)?, rules, &arguments.special)?;
+    let learned = learn::learn(&corpus, rules, &options, &Bars::new(arguments.quiet))?;
+    let tokenizer =
+        Tokenizer::with_special_tokens(Vocab::from_tokens(&learned.tokens)?, rules, &arguments.special)?;
     files::save_dir(&arguments.out, arguments.force, |directory| tokenizer.save(directory))?;
     let seconds = start.elapsed().as_secs_f64();
     report(arguments, learned.tokens.len(), &learned.statistics, seconds)

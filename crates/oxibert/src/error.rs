@@ -1,7 +1,8 @@
 //! The library's one error type: every way a door can refuse what it is given.
 //!
 //! Doors (files, settings) return these; the rooms behind them trust what has passed.
-//! Each message is one line that names the place, what is wrong and the way out.
+//! Each message is one line that names the place, what is wrong and the way out; what the operating system
+//! said is the error's `source`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused to read a file.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Read {
         /// The file or directory.
         path: PathBuf,
@@ -22,7 +23,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The operating system refused to write a file.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}", path.display())]
     Write {
         /// The file or directory.
         path: PathBuf,

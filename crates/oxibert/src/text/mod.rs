@@ -9,11 +9,12 @@
 //!
 //! `plain` is the slow twin of steps 3 and 4.
 //!
-//! Beside the pipeline: [`sentences`] and [`segment`] (Chinese words), which pretraining needs.
+//! Beside the pipeline: [`learn`] makes a vocabulary of text; [`sentences`] and [`segment`] (Chinese words), which pretraining needs.
 
 mod added;
 mod decode;
 mod encoding;
+pub mod learn;
 mod normalize;
 mod persist;
 mod plain;

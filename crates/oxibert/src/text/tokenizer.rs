@@ -95,10 +95,18 @@ impl std::fmt::Debug for Tokenizer {
 impl Tokenizer {
     /// A tokenizer with these rules. In `hf` mode the special tokens are recognised inside text.
     pub fn new(vocab: Vocab, rules: Rules) -> Result<Self> {
-        let added = super::SPECIAL_TOKENS
-            .iter()
-            .filter_map(|token| vocab.id(token).map(|id| AddedToken::special(id, token)))
-            .collect();
+        Self::with_special_tokens(vocab, rules, &[])
+    }
+
+    /// A tokenizer with special tokens of one's own, which the vocabulary must have, beside the usual five.
+    pub fn with_special_tokens(vocab: Vocab, rules: Rules, own: &[String]) -> Result<Self> {
+        let special = |token: &str| vocab.id(token).map(|id| AddedToken::special(id, token));
+        let mut added: Vec<AddedToken> =
+            super::SPECIAL_TOKENS.iter().filter_map(|token| special(token)).collect();
+        for token in own {
+            let missing = || Error::setting("special tokens", format!("{token:?} is not in the vocabulary"));
+            added.push(special(token).ok_or_else(missing)?);
+        }
         Self::with_added_tokens(vocab, rules, added)
     }
 
