@@ -9,11 +9,13 @@
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use oxibert::text::{Tokenizer, Vocab};
-use tokenizers::models::wordpiece::WordPiece;
+use oxibert::data::Corpus;
+use oxibert::text::learn::LearnOptions;
+use oxibert::text::{Compat, Rules, Tokenizer, Vocab};
+use tokenizers::models::wordpiece::{WordPiece, WordPieceTrainer};
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::processors::bert::BertProcessing;
@@ -30,13 +32,17 @@ type Theirs = tokenizers::TokenizerImpl<
 /// Lines given to a tokenizer at once, as a data loader does.
 const BATCH: usize = 1000;
 const ROUNDS: usize = 5;
+/// Tokens of a vocabulary to learn.
+const SIZE: usize = 30_000;
+const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (vocab, files) = arguments()?;
     let text = read(&files)?;
     let lines: Vec<&str> = text.lines().collect();
     println!("{:.1} MB, {} lines, median of {ROUNDS} rounds in turn\n", megabytes(&text), lines.len());
-    encode(&vocab, &text, &lines)
+    encode(&vocab, &text, &lines)?;
+    learn(&files, &text)
 }
 
 fn arguments() -> Result<(PathBuf, Vec<PathBuf>), Box<dyn Error>> {
@@ -82,12 +88,12 @@ fn theirs(vocab: &Vocab) -> Result<Theirs, Box<dyn Error>> {
         .with_decoder(Some(Default::default()))
         .build()
         .map_err(|error| error.to_string())?;
-    let special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map(|token| AddedToken::from(token, true));
+    let special = SPECIAL.map(|token| AddedToken::from(token, true));
     tokenizer.add_special_tokens(special).map_err(|error| error.to_string())?;
     Ok(tokenizer)
 }
 
-fn encode(vocab: &PathBuf, text: &str, lines: &[&str]) -> Result<(), Box<dyn Error>> {
+fn encode(vocab: &Path, text: &str, lines: &[&str]) -> Result<(), Box<dyn Error>> {
     let vocab = Vocab::load(vocab)?;
     let theirs = theirs(&vocab)?;
     let ours = Tokenizer::uncased(vocab)?;
@@ -115,6 +121,36 @@ fn encode(vocab: &PathBuf, text: &str, lines: &[&str]) -> Result<(), Box<dyn Err
             speed[0] / speed[2],
         );
     }
+    Ok(())
+}
+
+/// Vocabulary training from the same files, on two threads.
+fn learn(files: &[PathBuf], text: &str) -> Result<(), Box<dyn Error>> {
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let options = LearnOptions { size: SIZE, ..LearnOptions::default() };
+    let rules = Rules::uncased(Compat::Hf);
+    let mut ours = || {
+        let corpus = Corpus::open(files).expect("files that were read before");
+        drop(oxibert::text::learn::learn(&corpus, rules, &options, &()).expect("a vocabulary"));
+    };
+    let empty = Vocab::from_tokens(SPECIAL)?;
+    let mut their_run = || {
+        let mut tokenizer = theirs(&empty).expect("an empty tokenizer");
+        let mut trainer = WordPieceTrainer::builder()
+            .vocab_size(SIZE)
+            .min_frequency(2)
+            .show_progress(false)
+            .special_tokens(SPECIAL.map(|token| AddedToken::from(token, true)).into())
+            .build();
+        tokenizer.train_from_files(&mut trainer, names.clone()).expect("a vocabulary");
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
+    let [ours, theirs] = pool.install(|| medians([&mut ours, &mut their_run]));
+    println!(
+        "learn {SIZE} tokens of {:.1} MB, 2 threads: oxibert {ours:.2} s; tokenizers {theirs:.2} s ({:.1} x)",
+        megabytes(text),
+        theirs / ours
+    );
     Ok(())
 }
 

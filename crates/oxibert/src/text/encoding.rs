@@ -4,7 +4,7 @@ use super::Span;
 
 /// An encoded text, or several joined.
 ///
-/// The three lists have one entry per token. Special tokens that were put in ([CLS], [SEP]) have an empty
+/// The three lists have one entry per token. Special tokens that were put in (`[CLS]`, `[SEP]`) have an empty
 /// span at 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encoding {

@@ -8,8 +8,8 @@ use super::normalize::{Marks, Normalizer, Span, WordSink};
 use super::unicode::PUNCTUATION;
 use super::vocab::{CONTINUATION, Vocab};
 
-/// Normalized text: a character, and the original span it came from.
-type Normalized = Vec<(char, Span)>;
+/// A normalized character, and the original span it came from.
+type Letter = (char, Span);
 
 /// What plain encoding needs to know.
 pub(crate) struct Plain<'a> {
@@ -37,7 +37,7 @@ impl Plain<'_> {
         }
     }
 
-    fn added_tokens<'n>(&self, normalized: &'n [(char, Span)]) -> Vec<(&'n [(char, Span)], Option<u32>)> {
+    fn added_tokens<'n>(&self, normalized: &'n [Letter]) -> Vec<(&'n [Letter], Option<u32>)> {
         let Some(finder) = self.finder else { return vec![(normalized, None)] };
         let text = String::from_iter(normalized.iter().map(|pair| pair.0));
         let mut pieces = Vec::new();
@@ -51,16 +51,16 @@ impl Plain<'_> {
     }
 
     /// Splits at white space, which is dropped, and at punctuation, which stays as words of their own.
-    fn words<'n>(&self, text: &'n [(char, Span)]) -> impl Iterator<Item = &'n [(char, Span)]> {
+    fn words<'n>(&self, text: &'n [Letter]) -> impl Iterator<Item = &'n [Letter]> {
         let table = self.normalizer.table;
-        let is_punctuation = move |pair: &(char, Span)| table.bits(pair.0) & PUNCTUATION != 0;
+        let is_punctuation = move |pair: &Letter| table.bits(pair.0) & PUNCTUATION != 0;
         text.split(|pair| pair.0 == ' ')
             .flat_map(move |run| run.chunk_by(move |a, b| !is_punctuation(a) && !is_punctuation(b)))
             .filter(|word| !word.is_empty())
     }
 
     /// Greedy longest match first; a word that cannot be spelled is one `[UNK]`.
-    fn word_pieces(&self, word: &[(char, Span)]) -> Vec<(u32, Span)> {
+    fn word_pieces(&self, word: &[Letter]) -> Vec<(u32, Span)> {
         let unknown = vec![(self.unk, whole_span(word))];
         if word.len() > self.normalizer.rules.max_word_chars {
             return unknown;
@@ -79,7 +79,7 @@ impl Plain<'_> {
         pieces
     }
 
-    fn longest_piece(&self, word: &[(char, Span)], start: usize) -> Option<(u32, usize)> {
+    fn longest_piece(&self, word: &[Letter], start: usize) -> Option<(u32, usize)> {
         let prefix = if start == 0 { "" } else { CONTINUATION };
         (start + 1..=word.len()).rev().find_map(|end| {
             let text: String = prefix.chars().chain(word[start..end].iter().map(|pair| pair.0)).collect();
@@ -89,7 +89,7 @@ impl Plain<'_> {
 }
 
 /// The normalized form of `text`, white space as single blanks where the original has one.
-pub(crate) fn normalize(normalizer: &Normalizer, text: &str) -> Normalized {
+pub(crate) fn normalize(normalizer: &Normalizer, text: &str) -> Vec<Letter> {
     let mut sink = Collect(Vec::new());
     let mut marks = Marks::default();
     for (at, c) in text.char_indices() {
@@ -99,7 +99,7 @@ pub(crate) fn normalize(normalizer: &Normalizer, text: &str) -> Normalized {
     sink.0
 }
 
-fn whole_span(text: &[(char, Span)]) -> Span {
+fn whole_span(text: &[Letter]) -> Span {
     match text {
         [first, .., last] => Span { start: first.1.start, end: last.1.end },
         [one] => one.1,
@@ -107,7 +107,7 @@ fn whole_span(text: &[(char, Span)]) -> Span {
     }
 }
 
-struct Collect(Normalized);
+struct Collect(Vec<Letter>);
 
 impl WordSink for Collect {
     fn push(&mut self, c: char, span: Span) {

@@ -10,7 +10,7 @@
 //! the same matches. Transitions lie in a double array: the child of node `n` for byte `b` is slot
 //! `base(n) ^ b`, valid if that slot's `check` is `n`.
 
-/// No node, no pops.
+/// No node.
 const NONE: u32 = u32::MAX;
 /// Where a word begins.
 const ROOT: u32 = 0;
@@ -21,17 +21,34 @@ const BLOCK: usize = 256;
 /// Free slots to try for a node with several children before a new block is opened; bounds the build.
 const TRIES: usize = 64;
 
+/// A node. Its link lies beside its transitions: a word's last node needs both, and one cache line has them.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     base: u32,
     check: u32,
+    link: Link,
 }
+
+const EMPTY: Slot = Slot { base: 0, check: NONE, link: DEAD_END };
+const DEAD_END: Link = Link { fail: NONE, pops: Pops::NONE };
 
 #[derive(Debug, Clone, Copy)]
 struct Link {
     fail: u32,
-    /// The last of this node's pops in `chain`.
-    pops: u32,
+    pops: Pops,
+}
+
+/// What a node emits: a lone token, which is the rule, or the last link of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pops(u32);
+
+impl Pops {
+    const NONE: Self = Self(NONE);
+    const CHAINED: u32 = 1 << 31;
+
+    fn chained(self) -> Option<usize> {
+        (self.0 & Self::CHAINED != 0).then_some((self.0 & !Self::CHAINED) as usize)
+    }
 }
 
 /// A piece to emit, and the one before it. Nodes share the beginnings of their lists, so that the size
@@ -39,14 +56,13 @@ struct Link {
 #[derive(Debug, Clone, Copy)]
 struct Pop {
     token: u32,
-    before: u32,
+    before: Pops,
 }
 
 /// A vocabulary's pieces, ready to match.
 #[derive(Debug)]
 pub(crate) struct Trie {
     slots: Vec<Slot>,
-    links: Vec<Link>,
     chain: Vec<Pop>,
 }
 
@@ -97,20 +113,29 @@ impl Trie {
     /// Emits the pops of `node` and follows its failure link.
     #[inline]
     fn fail(&self, node: u32, ids: &mut Vec<u32>) -> Option<u32> {
-        let link = self.links[node as usize];
+        let link = self.slots[node as usize].link;
         if link.fail == NONE {
             return None;
         }
-        let first = ids.len();
-        let mut at = link.pops;
-        while at != NONE {
-            let pop = self.chain[at as usize];
-            ids.push(pop.token);
-            at = pop.before;
+        match link.pops.chained() {
+            None => ids.push(link.pops.0),
+            Some(_) => push_chain(&self.chain, link.pops, ids),
         }
-        ids[first..].reverse();
         Some(link.fail)
     }
+}
+
+/// Appends the tokens of `pops` to `ids`.
+fn push_chain(chain: &[Pop], mut pops: Pops, ids: &mut Vec<u32>) {
+    let first = ids.len();
+    while let Some(at) = pops.chained().filter(|_| pops != Pops::NONE) {
+        ids.push(chain[at].token);
+        pops = chain[at].before;
+    }
+    if pops != Pops::NONE {
+        ids.push(pops.0);
+    }
+    ids[first..].reverse();
 }
 
 fn undo(ids: &mut Vec<u32>, length: usize) -> bool {
@@ -136,7 +161,6 @@ struct Task {
 /// Builds breadth first, because a node's failure link needs those of all shorter paths.
 struct Builder {
     slots: Vec<Slot>,
-    links: Vec<Link>,
     chain: Vec<Pop>,
     tasks: std::collections::VecDeque<Task>,
     free: FreeList,
@@ -148,7 +172,6 @@ impl Builder {
     fn new() -> Self {
         let mut builder = Self {
             slots: Vec::new(),
-            links: Vec::new(),
             chain: Vec::new(),
             tasks: Default::default(),
             free: FreeList::default(),
@@ -170,7 +193,7 @@ impl Builder {
         while let Some(task) = self.tasks.pop_front() {
             self.expand(&lists[task.list], task);
         }
-        Trie { slots: self.slots, links: self.links, chain: self.chain }
+        Trie { slots: self.slots, chain: self.chain }
     }
 
     fn expand(&mut self, pieces: &Pieces<'_>, task: Task) {
@@ -197,7 +220,7 @@ impl Builder {
             let child = base ^ u32::from(byte);
             let (text, token) = pieces[first];
             let ends_here = (text.len() == depth + 1).then_some(token);
-            self.links[child as usize] = self.link(node, byte, ends_here);
+            self.slots[child as usize].link = self.link(node, byte, ends_here);
             self.tasks.push_back(Task { node: child, list, first, last, depth: depth + 1 });
         }
     }
@@ -205,34 +228,31 @@ impl Builder {
     /// The failure link and pops of the child of `parent` for `byte`.
     fn link(&mut self, parent: u32, byte: u8, token: Option<u32>) -> Link {
         if let Some(token) = token {
-            return Link { fail: CONTINUE, pops: self.pop(token, NONE) };
+            return Link { fail: CONTINUE, pops: Pops(token) };
         }
-        let Link { mut fail, mut pops } = self.links[parent as usize];
+        let Link { mut fail, mut pops } = self.slots[parent as usize].link;
         while fail != NONE {
             if let Some(next) = child(&self.slots, fail, byte) {
                 return Link { fail: next, pops };
             }
-            let link = self.links[fail as usize];
+            let link = self.slots[fail as usize].link;
             pops = self.append(pops, link.pops);
             fail = link.fail;
         }
-        Link { fail: NONE, pops: NONE }
-    }
-
-    fn pop(&mut self, token: u32, before: u32) -> u32 {
-        self.chain.push(Pop { token, before });
-        (self.chain.len() - 1) as u32
+        DEAD_END
     }
 
     /// The pops of `list` followed by those of `tail`.
-    fn append(&mut self, list: u32, tail: u32) -> u32 {
+    fn append(&mut self, list: Pops, tail: Pops) -> Pops {
         let mut tokens = Vec::new();
-        let mut at = tail;
-        while at != NONE {
-            tokens.push(self.chain[at as usize].token);
-            at = self.chain[at as usize].before;
-        }
-        tokens.iter().rev().fold(list, |list, &token| self.pop(token, list))
+        push_chain(&self.chain, tail, &mut tokens);
+        tokens.into_iter().fold(list, |before, token| {
+            if before == Pops::NONE {
+                return Pops(token);
+            }
+            self.chain.push(Pop { token, before });
+            Pops((self.chain.len() - 1) as u32 | Pops::CHAINED)
+        })
     }
 
     /// A base that puts every child in a free slot.
@@ -254,8 +274,7 @@ impl Builder {
 
     fn add_block(&mut self) -> u32 {
         let base = self.slots.len();
-        self.slots.resize(base + BLOCK, Slot { base: 0, check: NONE });
-        self.links.resize(base + BLOCK, Link { fail: NONE, pops: NONE });
+        self.slots.resize(base + BLOCK, EMPTY);
         self.free.add(BLOCK);
         base as u32
     }
