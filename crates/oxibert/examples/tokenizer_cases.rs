@@ -7,6 +7,8 @@
 //! `pairs` (text, text_pair, max_length, truncation, and `tokens`, `ids`, `type_ids`). The directory has
 //! `bert-base-NAME-vocab.txt` for every vocabulary; the one called `cased` is cased.
 
+#![allow(clippy::print_stdout)]
+
 use std::error::Error;
 use std::path::Path;
 
