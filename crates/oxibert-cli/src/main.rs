@@ -5,7 +5,7 @@
 
 mod bench;
 mod choices;
-//mod demo;
+mod demo;
 mod output;
 mod progress;
 mod table;
@@ -33,7 +33,7 @@ struct Command {
 
 #[derive(Subcommand)]
 enum Verb {
-    //    Demo(demo::Arguments),
+    Demo(demo::Arguments),
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
     Bench(bench::Arguments),
@@ -42,7 +42,7 @@ enum Verb {
 fn main() -> ExitCode {
     let command = Command::parse();
     let done = match command.verb {
-        //        Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

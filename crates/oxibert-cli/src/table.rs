@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use oxibert::text::{Encoding, Span, Tokenizer};
 use unicode_width::UnicodeWidthStr;
 
 /// Blanks between two columns.
@@ -20,6 +21,24 @@ pub(crate) fn width() -> usize {
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) cells: Vec<String>,
+}
+
+/// An encoding as rows: tokens, ids, and the characters of the original behind each.
+pub(crate) fn of_encoding(tokenizer: &Tokenizer, texts: &[&str], encoding: &Encoding) -> Vec<Row> {
+    let place = |span: &Span| match (span.start, span.end) {
+        (start, end) if start == end => "-".to_owned(),
+        (start, end) => format!("{start}-{end}"),
+    };
+    let row = |name, cells| Row { name, cells };
+    let mut rows = vec![
+        row("tokens", tokenizer.tokens(encoding).iter().map(|token| token.to_string()).collect()),
+        row("ids", encoding.ids.iter().map(u32::to_string).collect()),
+        row("chars", encoding.char_spans(texts).iter().map(place).collect()),
+    ];
+    if texts.len() > 1 {
+        rows.push(row("segments", encoding.segments.iter().map(u8::to_string).collect()));
+    }
+    rows
 }
 
 /// Writes `rows`, folded into bands that are at most `width` wide, with an empty line between bands.

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use oxibert::data::{Corpus, Lines};
-use oxibert::text::{Encoder, Encoding, Limit, LongText, Span, Tokenizer, Truncation};
+use oxibert::text::{Encoder, Encoding, Limit, LongText, Tokenizer, Truncation};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::choices::{Threads, TokenizerChoice, inputs};
 use crate::output::results;
-use crate::table::{self, Row};
+use crate::table;
 
 /// Text to tokens, ids and offsets: a text per line
 #[derive(Debug, Args)]
@@ -188,23 +188,10 @@ impl<'a> Job<'a> {
         window: usize,
         out: &mut dyn Write,
     ) -> Result<()> {
-        let place = |span: &Span| match (span.start, span.end) {
-            (start, end) if start == end => "-".to_owned(),
-            (start, end) => format!("{start}-{end}"),
-        };
-        let row = |name, cells| Row { name, cells };
-        let mut rows = vec![
-            row("tokens", self.tokenizer.tokens(encoding).iter().map(|token| token.to_string()).collect()),
-            row("ids", encoding.ids.iter().map(u32::to_string).collect()),
-            row("chars", encoding.char_spans(texts).iter().map(place).collect()),
-        ];
-        if self.pair {
-            rows.push(row("segments", encoding.segments.iter().map(u8::to_string).collect()));
-        }
         if self.is_sliding() {
             writeln!(out, "window {window}")?;
         }
-        table::write(&rows, self.width, out)?;
+        table::write(&table::of_encoding(self.tokenizer, texts, encoding), self.width, out)?;
         writeln!(out)?;
         Ok(())
     }

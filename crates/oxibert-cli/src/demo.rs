@@ -1,0 +1,219 @@
+//! `oxibert demo`: everything that exists, on the embedded world, without any data.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::Args;
+use oxibert::data::{Corpus, files};
+use oxibert::text::learn::{LearnOptions, learn};
+use oxibert::text::segment::Segmenter;
+use oxibert::text::sentences::sentences;
+use oxibert::text::{Compat, Encoding, Limit, LongText, Rules, Tokenizer, Vocab};
+use oxibert::world::{Document, Language, World};
+use serde::Serialize;
+
+use crate::choices::Threads;
+use crate::output::results;
+use crate::progress::Bars;
+use crate::table;
+
+/// See everything work on a made-up world, without any data
+///
+/// A small world of people, places and events writes documents in English and Chinese; a vocabulary is learned from them,
+/// and texts become tokens. The corpus and the vocabulary stay in the output directory, to play with.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  oxibert demo
+  oxibert demo --out my-demo --seed 7
+  oxibert tokenize oxibert-demo/corpus.txt --model oxibert-demo/vocab | less")]
+pub(crate) struct Arguments {
+    /// Where to write; an earlier demo there is replaced
+    #[arg(long, value_name = "DIR", default_value = "oxibert-demo")]
+    out: PathBuf,
+    /// Another seed is another world
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    seed: u64,
+    /// Overwrite a directory that is no earlier demo
+    #[arg(long)]
+    force: bool,
+    /// Nothing but, at the end, one JSON object of figures
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+const DOCUMENTS: u64 = 4000;
+const VOCABULARY: usize = 4000;
+/// The windows that show how a long text is cut.
+const WINDOW: usize = 64;
+const STRIDE: usize = 16;
+/// The file by which a later demo knows that the directory is one.
+const FIGURES: &str = "demo.json";
+
+#[derive(Debug, Default, Serialize)]
+struct Figures {
+    documents: u64,
+    sentences: usize,
+    bytes: usize,
+    sentences_found: f64,
+    vocabulary: usize,
+    unknown_share: f64,
+    tokens_per_second: f64,
+    seconds: f64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.threads.install()?;
+    let force = arguments.force || arguments.out.join(FIGURES).exists();
+    files::check_dir(&arguments.out, force)?;
+    let mut out: Box<dyn Write> = if arguments.json { Box::new(std::io::sink()) } else { Box::new(results()) };
+    let start = Instant::now();
+    let mut demo = Demo { world: World::new(arguments.seed), out: &mut out, figures: Figures::default() };
+    let corpus = demo.write_corpus()?;
+    demo.split_sentences()?;
+    let tokenizer = demo.learn_vocabulary(&corpus)?;
+    demo.tokenize(&tokenizer)?;
+    demo.slide(&tokenizer)?;
+    demo.encode_all(&tokenizer, &corpus)?;
+    demo.figures.seconds = start.elapsed().as_secs_f64();
+    let figures = demo.figures;
+    save(&arguments.out, force, &corpus, &tokenizer, &figures)?;
+    let place = arguments.out.display();
+    writeln!(out, "\nDone in {:.1} s. Go on with:", figures.seconds)?;
+    writeln!(out, "  oxibert tokenize {place}/corpus.txt --model {place}/vocab | less")?;
+    writeln!(out, "  oxibert vocab YOUR_TEXT.txt --out my-vocab")?;
+    out.flush()?;
+    if arguments.json {
+        let mut out = results();
+        writeln!(out, "{}", serde_json::to_string(&figures)?)?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn save(out: &Path, force: bool, corpus: &str, tokenizer: &Tokenizer, figures: &Figures) -> Result<()> {
+    files::save_dir(out, force, |directory| {
+        files::save(&directory.join("corpus.txt"), |file| file.write_all(corpus.as_bytes()))?;
+        files::save(&directory.join(FIGURES), |file| Ok(serde_json::to_writer_pretty(file, figures)?))?;
+        tokenizer.save(&directory.join("vocab"))
+    })?;
+    Ok(())
+}
+
+/// The steps, told as they are done.
+struct Demo<'o> {
+    world: World,
+    out: &'o mut dyn Write,
+    figures: Figures,
+}
+
+impl Demo<'_> {
+    fn heading(&mut self, number: usize, title: &str) -> Result<()> {
+        Ok(writeln!(self.out, "\n{number}. {title}")?)
+    }
+
+    fn write_corpus(&mut self) -> Result<String> {
+        self.heading(1, "A made-up world writes a corpus / 一个虚构的世界写出语料")?;
+        let mut bytes = Vec::new();
+        self.world.write_corpus(&[Language::English, Language::Chinese], DOCUMENTS / 2, &mut bytes)?;
+        let corpus = String::from_utf8(bytes)?;
+        self.figures.documents = DOCUMENTS;
+        self.figures.bytes = corpus.len();
+        self.figures.sentences = corpus.lines().filter(|line| !line.is_empty()).count();
+        for language in [Language::English, Language::Chinese] {
+            let Document { title, sentences, .. } = self.world.document(language, 0);
+            let blank = if language == Language::English { " " } else { "" };
+            writeln!(self.out, "   {title}: {} …", sentences[..3.min(sentences.len())].join(blank))?;
+        }
+        let megabytes = corpus.len() as f64 / 1e6;
+        writeln!(self.out, "   {DOCUMENTS} documents, {} sentences, {megabytes:.1} MB", self.figures.sentences)?;
+        Ok(corpus)
+    }
+
+    /// Documents joined into paragraphs, and split again: how many sentences come out as they went in.
+    fn split_sentences(&mut self) -> Result<()> {
+        self.heading(2, "Paragraphs become sentences, Chinese becomes words / 分句与分词")?;
+        let (mut found, mut all) = (0, 0);
+        for (language, blank) in [(Language::English, " "), (Language::Chinese, "")] {
+            for index in 0..200 {
+                let written = self.world.document(language, index).sentences;
+                let paragraph = written.join(blank);
+                let split: std::collections::HashSet<&str> = sentences(&paragraph).collect();
+                found += written.iter().filter(|sentence| split.contains(sentence.as_str())).count();
+                all += written.len();
+            }
+        }
+        self.figures.sentences_found = found as f64 / all as f64;
+        writeln!(self.out, "   {found} of {all} sentences found again")?;
+        let sentence = &self.world.document(Language::Chinese, 0).sentences[0];
+        writeln!(self.out, "   {}", Segmenter::new().words(sentence).join(" / "))?;
+        Ok(())
+    }
+
+    fn learn_vocabulary(&mut self, corpus: &str) -> Result<Tokenizer> {
+        self.heading(3, "A vocabulary is learned / 学习词表")?;
+        let rules = Rules::uncased(Compat::Hf);
+        let options = LearnOptions { size: VOCABULARY, ..LearnOptions::default() };
+        let start = Instant::now();
+        let corpus = Corpus::from_text("the world's corpus", corpus);
+        let learned = learn(&corpus, rules, &options, &Bars::new(false))?;
+        let seconds = start.elapsed().as_secs_f64();
+        self.figures.vocabulary = learned.tokens.len();
+        let seen = learned.statistics;
+        writeln!(
+            self.out,
+            "   {} tokens of {} different words and {} characters, in {seconds:.2} s",
+            learned.tokens.len(),
+            seen.unique_words,
+            seen.alphabet
+        )?;
+        let merged = &learned.tokens[learned.tokens.len() - seen.merges..];
+        writeln!(self.out, "   the first pieces it joined: {}", merged[..12.min(merged.len())].join("  "))?;
+        Ok(Tokenizer::new(Vocab::from_tokens(&learned.tokens)?, rules)?)
+    }
+
+    fn tokenize(&mut self, tokenizer: &Tokenizer) -> Result<()> {
+        self.heading(4, "Text becomes tokens / 文本变成词元")?;
+        for language in [Language::English, Language::Chinese] {
+            let sentence = self.world.document(language, 0).sentences.swap_remove(1);
+            writeln!(self.out, "   {sentence}")?;
+            let encoding = tokenizer.encode(&sentence);
+            table::write(&table::of_encoding(tokenizer, &[&sentence], &encoding), table::width(), self.out)?;
+        }
+        Ok(())
+    }
+
+    fn slide(&mut self, tokenizer: &Tokenizer) -> Result<()> {
+        self.heading(5, "A text that is too long, in sliding windows / 长文本的滑动窗口")?;
+        let text = self.world.document(Language::English, 1).sentences.join(" ");
+        let limit = Limit { long: LongText::Sliding { stride: Some(STRIDE) }, ..Limit::new(WINDOW) };
+        let mut encoder = tokenizer.encoder();
+        writeln!(self.out, "   {} tokens, windows of {WINDOW} that share {STRIDE}:", encoder.pieces(&text).len())?;
+        for window in encoder.windows(&[&text], &limit, true)? {
+            let shown = |span: &oxibert::text::Span| &text[span.range()];
+            let (first, last) = (&window.spans[1], &window.spans[window.len() - 2]);
+            writeln!(self.out, "   {:>3} tokens, from {:?} to {:?}", window.len(), shown(first), shown(last))?;
+        }
+        Ok(())
+    }
+
+    fn encode_all(&mut self, tokenizer: &Tokenizer, corpus: &str) -> Result<()> {
+        self.heading(6, "The whole corpus is encoded / 编码全部语料")?;
+        let texts: Vec<&str> = corpus.lines().filter(|line| !line.is_empty()).collect();
+        let start = Instant::now();
+        let encodings = tokenizer.encode_batch(&texts);
+        let seconds = start.elapsed().as_secs_f64();
+        let tokens: usize = encodings.iter().map(Encoding::len).sum();
+        let unk = tokenizer.special().unk;
+        let unknown = encodings.iter().flat_map(|text| &text.ids).filter(|&&id| id == unk).count();
+        self.figures.tokens_per_second = tokens as f64 / seconds;
+        self.figures.unknown_share = unknown as f64 / tokens as f64;
+        let speed = self.figures.tokens_per_second / 1e6;
+        writeln!(self.out, "   {tokens} tokens, {unknown} of them [UNK], {speed:.1} million tokens/s")?;
+        Ok(())
+    }
+}
