@@ -47,7 +47,9 @@ pub(crate) struct Arguments {
 }
 
 const DOCUMENTS: u64 = 4000;
-const VOCABULARY: usize = 4000;
+/// Less than the words of the corpus, so that the rare ones are spelled with pieces.
+const VOCABULARY: usize = 3000;
+const INDENT: &str = "   ";
 /// The windows that show how a long text is cut.
 const WINDOW: usize = 64;
 const STRIDE: usize = 16;
@@ -180,9 +182,14 @@ impl Demo<'_> {
         self.heading(4, "Text becomes tokens / 文本变成词元")?;
         for language in [Language::English, Language::Chinese] {
             let sentence = self.world.document(language, 0).sentences.swap_remove(1);
-            writeln!(self.out, "   {sentence}")?;
             let encoding = tokenizer.encode(&sentence);
-            table::write(&table::of_encoding(tokenizer, &[&sentence], &encoding), table::width(), self.out)?;
+            let rows = table::of_encoding(tokenizer, &[&sentence], &encoding);
+            let mut drawn = Vec::new();
+            table::write(&rows, table::width().saturating_sub(INDENT.len()), &mut drawn)?;
+            let between = if language == Language::English { "" } else { "\n" };
+            writeln!(self.out, "{between}{INDENT}{sentence}\n")?;
+            let lines = String::from_utf8(drawn)?;
+            lines.lines().try_for_each(|line| writeln!(self.out, "{}", format!("{INDENT}{line}").trim_end()))?;
         }
         Ok(())
     }
