@@ -48,7 +48,10 @@ static CONNECTIVES: [Word; 6] = [
 ];
 
 /// Openings after some days.
-static LATER_DAYS: [Word; 5] = [
+static LATER_DAYS: [Word; 8] = [
+    plain("the next morning", "第二天早上"),
+    plain("two days later", "两天后"),
+    plain("in the same week", "同一个星期里"),
     plain("a few days later", "几天以后"),
     plain("the following week", "过了一个星期"),
     plain("one morning not long after", "不久后的一天早上"),
@@ -101,7 +104,8 @@ impl<'w> Scene<'w> {
     /// What happened has taken days: what begins next begins on another morning.
     pub(crate) fn days_pass(&mut self) {
         self.days_passed = true;
-        self.part_of_day = 0;
+        // The morning is taken by what begins then.
+        self.part_of_day = 2;
     }
 
     /// Tells an event that follows, sometimes with a word that says so.

@@ -107,12 +107,12 @@ fn chinese_is_clean() {
     }
 }
 
-/// Whether a lone 二 stands before a measure word, where 两 belongs; 十二个 and 星期二 are right.
+/// Whether a lone 二 stands before a measure word, where 两 belongs; 十二个, 星期二 and 第二天 are right.
 fn counts_with_er(sentence: &str) -> bool {
     let letters: Vec<char> = sentence.chars().collect();
     letters
         .windows(3)
-        .any(|w| !"十期".contains(w[0]) && w[1] == '二' && "个枚天袋包只筐份盘次".contains(w[2]))
+        .any(|w| !"十期第".contains(w[0]) && w[1] == '二' && "个枚天袋包只筐份盘次".contains(w[2]))
 }
 
 /// What follows `before` and precedes `after`, for every sentence that has both.

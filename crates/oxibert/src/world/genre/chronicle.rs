@@ -46,7 +46,7 @@ static DAYS: [Frame; 9] = [
             "dark rain clouds hung over {place} on {day}, and everyone [at the {landmark}|by the {river}|in the streets] carried an umbrella.",
         ],
         &[
-            "{day}[整天|从早到晚|不停地]下雨，{river}的水涨了[一尺|到{landmark}旁边|到{place}的房子边]。",
+            "{day}[整天|从早到晚|不停地]下雨，{river}的水涨[了一尺|到了{landmark}旁边|到了{place}的房子边]。",
             "{day}到处湿漉漉的，雨点打在{place}{colour}的屋顶上。",
             "{day}[{wind}边来了|{place}下了|{river}上下了]大雨，气温只有{t.degrees}。",
             "{day}乌云笼罩着{place}，[{landmark}旁|{river}边|街上]人人都打着雨伞。",
@@ -224,8 +224,9 @@ static CLOSING: Frame = frame(
     ],
 );
 
-/// Usual warmth of the seasons in degrees, from spring on. Only frost falls below zero, and says no degrees.
-const USUAL: [i32; 4] = [14, 24, 13, 8];
+/// Usual warmth of the seasons in degrees, from spring on. Only snow and frost fall below zero, and they say no
+/// degrees.
+const USUAL: [i32; 4] = [14, 24, 13, 5];
 
 /// The index of heat, the one warm weather that is bad for work.
 const HEAT: usize = 6;

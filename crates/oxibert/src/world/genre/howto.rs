@@ -214,7 +214,9 @@ fn recipe(mut scene: Scene<'_>) -> Story {
         [&INTRODUCED, &NEEDED, &FIRST, &SECOND, &THIRD, &HEATED, &SPICED, &SERVED];
     let warnings = scene.random.below(3) as usize;
     // The time and the number of guests are said once and stay as they are.
-    let numbers = [scene.random.between(4, 9), 5 * scene.random.between(6, 16), scene.random.between(2, 5)];
+    let (shortest, longest) = dish.time();
+    let minutes = 5 * scene.random.between(shortest, longest);
+    let numbers = [scene.random.between(4, 9), minutes, scene.random.between(2, 5)];
     for (index, frame) in frames.into_iter().enumerate() {
         let step = cooking(&scene, frame, dish, numbers);
         scene.tell(step);

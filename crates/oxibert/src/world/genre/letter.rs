@@ -51,7 +51,7 @@ static NEWS: Frame = frame(
         "{place}现在是{season}，天气{weather}，我[每天都|照常|从早到晚都]{work}。",
         "我还在{place}当{job}，[这个{season}|从{day}起|像往常一样]每天都{work}。",
         "让我告诉你，在这个{weather}的{season}，{place}的[{spot.at}|我家|人们当中]发生了什么。",
-        "上个{day}我在{place}的{spot.at}[|中午以前|日落以后]遇到的事，{reader.call}，你听了一定会笑。",
+        "上个{day}[|中午以前|日落以后]我在{place}的{spot.at}遇到的事，{reader.call}，你听了一定会笑。",
     ],
 );
 static QUESTION: Frame = frame(

@@ -65,7 +65,7 @@ static WORKS: Frame = frame(
         "{who} likes to {work}, and {what.a} from {who.his} hands costs {n.coins}[ in {home}| on market day|, which is not too much].",
     ],
     &[
-        "[每天|常常|一星期六天]都能看见{who}拿着{tool}在{spot.at}忙碌。",
+        "[每天|几乎每天|一星期六天]都能看见{who}拿着{tool}在{spot.at}忙碌。",
         "{who}学会了{work}，[每天|高高兴兴地|拿着{tool}]在[{home}的|]{spot.at}干活。",
         "{who}喜欢{work}，{who.he}的{what}[在{home}|赶集时|]每{what.measure}卖{n.coins}。",
     ],
@@ -89,12 +89,12 @@ static CHARACTER: Frame = frame(
     &[
         "[在{home}|当{job}时|很早就]认识{who}的人都说{who.he}很{trait}。",
         "有人{opposite}，{who}却很{trait}[，{friend.full}说|，{home}人都知道|]。",
-        "{home}人人都知道[当{job}的|]{who.name}[对谁|对{pet}|总是]很{trait}。",
+        "{home}人人都知道[当{job}的|]{who.name}[对谁都|对{pet}|总是]很{trait}。",
     ],
 );
 static LIKES: Frame = frame(
     &[
-        "{who.s} favourite food is {good} {food}[, like that of {friend.full}|, and {who.his} {pet} likes it too|].",
+        "{who.s} favourite food is {good} {food}[, like that of {friend.full}|, which {who.he} shares with {who.his} {pet}|].",
         "{who} likes {good} {food} but hates {bad} {food}[, as everyone in {home} knows|, and so does {friend.full}|].",
         "on {who.his} birthday {who} always gets {food.a} [from {friend.full}|and sings|in {home}].",
     ],

@@ -17,7 +17,7 @@ static IS: Frame = frame(
     &[
         "{place}是{region}的一座{place.kind}，坐落在{land}[，离{other}{far.miles}|，在{river}边|]。",
         "{place}位于{region}，坐落在{land}[，离{other}不远|，在{river}边|，{river}从这里流过]。",
-        "{region}的{land}有一座[住着{n.people}的|{colour}屋顶的|有{landmark}的]{place.kind}，叫做{place}。",
+        "{region}{land}有一座[住着{n.people}的|{colour}屋顶的|有{landmark}的]{place.kind}，叫做{place}。",
         "{place}坐落在{land}，属于{region}[，离{other}不远|，以{product}闻名|，在{river}边]。",
     ],
 );

@@ -105,6 +105,13 @@ const fn dish(word: Word, parts: [Word; 3], spice: Word, vessel: Word, method: W
     Dish { word, parts, spice, vessel, method, taste }
 }
 
+impl Dish {
+    /// The shortest and the longest time on the fire, in steps of five minutes: a pan is quick.
+    pub(crate) fn time(&self) -> (u32, u32) {
+        if self.vessel == pan() { (2, 4) } else { (6, 16) }
+    }
+}
+
 const fn pot() -> Word {
     spot("in", "pot", "锅", "里")
 }

@@ -53,7 +53,7 @@ pub(crate) static THINGS: [Thing; 56] = [
     thing(mass("pair", "slippers", "双", "拖鞋"), 8, plain("soft", "柔软"), plain("hard", "太硬")),
     thing(mass("pair", "spectacles", "副", "眼镜"), 30, plain("clear", "清晰"), plain("cloudy", "太模糊")),
     // Household.
-    thing(count("kettle", "把", "水壶"), 12, plain("shiny", "锃亮"), plain("dull", "太暗淡")),
+    thing(count("kettle", "把", "水壶"), 12, plain("shiny", "光亮"), plain("dull", "太暗淡")),
     thing(count("teapot", "把", "茶壶"), 13, plain("pretty", "好看"), plain("ugly", "太难看")),
     thing(count("mirror", "面", "镜子"), 19, plain("clear", "清晰"), plain("cloudy", "太模糊")),
     thing(count("clock", "台", "座钟"), 38, plain("accurate", "准"), plain("inaccurate", "走不准")),

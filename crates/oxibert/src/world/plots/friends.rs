@@ -149,6 +149,7 @@ pub(crate) fn birthday(scene: &mut Scene<'_>) {
     let feast = event(&FEASTED).with("third", third).with("food", food);
     scene.tell(feast.with("instrument", facts.person(third).instrument));
     scene.give(thing, whom);
+    scene.days_pass();
 }
 
 static BORROWED: Frame = frame(
@@ -278,6 +279,7 @@ pub(crate) fn promise(scene: &mut Scene<'_>) {
     scene.tell(about(&WAITED));
     scene.tell(about(&LATE).with("work", &late.job.work).with("place", &late.job.place));
     scene.tell(about(&FORGAVE).with("food", food));
+    scene.days_pass();
 }
 
 static INVITED: Frame = frame(
@@ -345,4 +347,5 @@ pub(crate) fn guests(scene: &mut Scene<'_>) {
     scene.tell(about(&COOKED).with("two", &dish.parts[1]).with("three", &dish.parts[2]));
     scene.tell(about(&TASTED).with("taste", &dish.taste).with("n", plates));
     scene.tell(about(&PARTED).with("other", &other.word));
+    scene.days_pass();
 }

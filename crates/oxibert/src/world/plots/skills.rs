@@ -3,7 +3,7 @@
 use crate::world::event::{Frame, frame};
 use crate::world::facts::PersonId;
 use crate::world::scene::{Scene, event};
-use crate::world::word::{Word, plain};
+use crate::world::word::{Word, plain, spot};
 
 static ASKED: Frame = frame(
     &[
@@ -32,7 +32,7 @@ static FAILED: Frame = frame(
 static ENCOURAGED: Frame = frame(
     &[
         "\"Slowly,\" {whom} said, \"{tool.the} must do the work, not the arm.\"",
-        "{whom} stayed {trait} and showed everything once more {spot.at}.",
+        "{whom}, always {trait}, showed everything once more {spot.at}.",
         "{whom} guided {who.his} hand and said that nobody learns it in one day.",
     ],
     &[
@@ -79,25 +79,29 @@ fn teacher(scene: &mut Scene<'_>, pupil: PersonId) -> PersonId {
     known.or_else(|| facts.inhabitants(scene.place).into_iter().find(grown)).unwrap_or(pupil)
 }
 
-/// Contests: what it is, and what one wins by.
-static CONTESTS: [(Word, Word); 6] = [
-    (plain("running race", "赛跑"), plain("speed", "速度")),
-    (plain("boat race", "划船比赛"), plain("strong arms", "强壮的手臂")),
-    (plain("singing contest", "歌唱比赛"), plain("a clear voice", "嘹亮的嗓音")),
-    (plain("chess match", "象棋比赛"), plain("patience", "耐心")),
-    (plain("kite contest", "风筝比赛"), plain("skill", "技巧")),
-    (plain("story contest", "故事比赛"), plain("wit", "机智")),
+/// Contests: what it is, what one wins by, and where it is held.
+static CONTESTS: [(Word, Word, Word); 6] = [
+    (plain("running race", "赛跑"), plain("speed", "速度"), spot("in", "meadow", "草地", "上")),
+    (plain("boat race", "划船比赛"), plain("strong arms", "强壮的手臂"), spot("on", "lake", "湖", "上")),
+    (
+        plain("singing contest", "歌唱比赛"),
+        plain("a clear voice", "嘹亮的嗓音"),
+        spot("in", "square", "广场", "上"),
+    ),
+    (plain("chess match", "象棋比赛"), plain("patience", "耐心"), spot("at", "teahouse", "茶馆", "里")),
+    (plain("kite contest", "风筝比赛"), plain("skill", "技巧"), spot("on", "hill", "山坡", "上")),
+    (plain("story contest", "故事比赛"), plain("wit", "机智"), spot("at", "inn", "客栈", "里")),
 ];
 
 static ANNOUNCED: Frame = frame(
     &[
         "a {contest} took place {spot.at}, and the prize was {prize.a}.",
-        "everyone came to {spot.the} for the {contest}.",
+        "everyone came to {spot.the} for the {contest} between {whom.name} and {who.name}.",
         "{whom.name} and {who.name} took part in a {contest} {spot.at}.",
     ],
     &[
         "{spot.at}举行了一场{contest}，奖品是{prize.a}。",
-        "大家都来到{spot}看{contest}。",
+        "大家都来到{spot}看{whom.name}和{who.name}的{contest}。",
         "{whom.name}和{who.name}在{spot.at}参加了一场{contest}。",
     ],
 );
@@ -143,9 +147,8 @@ pub(crate) fn contest(scene: &mut Scene<'_>) {
     let who = scene.hero();
     let whom = scene.other(&[who]);
     let third = scene.other(&[who, whom]);
-    let (contest, skill) = scene.random.pick(&CONTESTS);
+    let (contest, skill, spot) = scene.random.pick(&CONTESTS);
     let prize = scene.new_thing();
-    let spot = scene.spot();
     let (winner, loser) = if scene.random.chance(0.5) { (who, whom) } else { (whom, who) };
     let about = |frame| {
         let sides = event(frame).with("winner", winner).with("loser", loser);
