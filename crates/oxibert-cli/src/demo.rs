@@ -72,7 +72,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.threads.install()?;
     let force = arguments.force || arguments.out.join(FIGURES).exists();
     files::check_dir(&arguments.out, force)?;
-    let mut out: Box<dyn Write> = if arguments.json { Box::new(std::io::sink()) } else { Box::new(results()) };
+    let mut out: Box<dyn Write> =
+        if arguments.json { Box::new(std::io::sink()) } else { Box::new(results()) };
     let start = Instant::now();
     let mut demo = Demo { world: World::new(arguments.seed), out: &mut out, figures: Figures::default() };
     let corpus = demo.write_corpus()?;
@@ -132,7 +133,11 @@ impl Demo<'_> {
             writeln!(self.out, "   {title}: {} …", sentences[..3.min(sentences.len())].join(blank))?;
         }
         let megabytes = corpus.len() as f64 / 1e6;
-        writeln!(self.out, "   {DOCUMENTS} documents, {} sentences, {megabytes:.1} MB", self.figures.sentences)?;
+        writeln!(
+            self.out,
+            "   {DOCUMENTS} documents, {} sentences, {megabytes:.1} MB",
+            self.figures.sentences
+        )?;
         Ok(corpus)
     }
 
@@ -189,7 +194,9 @@ impl Demo<'_> {
             let between = if language == Language::English { "" } else { "\n" };
             writeln!(self.out, "{between}{INDENT}{sentence}\n")?;
             let lines = String::from_utf8(drawn)?;
-            lines.lines().try_for_each(|line| writeln!(self.out, "{}", format!("{INDENT}{line}").trim_end()))?;
+            lines
+                .lines()
+                .try_for_each(|line| writeln!(self.out, "{}", format!("{INDENT}{line}").trim_end()))?;
         }
         Ok(())
     }
@@ -199,11 +206,21 @@ impl Demo<'_> {
         let text = self.world.document(Language::English, 1).sentences.join(" ");
         let limit = Limit { long: LongText::Sliding { stride: Some(STRIDE) }, ..Limit::new(WINDOW) };
         let mut encoder = tokenizer.encoder();
-        writeln!(self.out, "   {} tokens, windows of {WINDOW} that share {STRIDE}:", encoder.pieces(&text).len())?;
+        writeln!(
+            self.out,
+            "   {} tokens, windows of {WINDOW} that share {STRIDE}:",
+            encoder.pieces(&text).len()
+        )?;
         for window in encoder.windows(&[&text], &limit, true)? {
             let shown = |span: &oxibert::text::Span| &text[span.range()];
             let (first, last) = (&window.spans[1], &window.spans[window.len() - 2]);
-            writeln!(self.out, "   {:>3} tokens, from {:?} to {:?}", window.len(), shown(first), shown(last))?;
+            writeln!(
+                self.out,
+                "   {:>3} tokens, from {:?} to {:?}",
+                window.len(),
+                shown(first),
+                shown(last)
+            )?;
         }
         Ok(())
     }

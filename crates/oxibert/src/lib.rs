@@ -5,6 +5,7 @@
 //! - [`text`]: raw text to token ids and back; learning a vocabulary; sentences; Chinese words.
 //! - [`data`]: text files of any size, plain or compressed; atomic writes.
 //! - [`progress`]: how long work says where it is.
+//! - [`random`]: chance as a function of (seed, purpose, index), used wherever anything is drawn.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
 //! ```
@@ -22,6 +23,7 @@
 pub mod data;
 mod error;
 pub mod progress;
+pub mod random;
 pub mod text;
 pub mod world;
 
