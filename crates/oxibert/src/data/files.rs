@@ -235,6 +235,13 @@ mod tests {
         names
     }
 
+    /// The error and what the system said, as the command line shows them.
+    fn whole_message(result: Result<()>) -> String {
+        let error = result.unwrap_err();
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        format!("{error}{}", source.unwrap_or_default())
+    }
+
     fn fill(names: &[&str]) -> impl Fn(&Path) -> Result<()> {
         move |at| {
             for name in names {
@@ -263,7 +270,7 @@ mod tests {
             out.write_all(b"half")?;
             Err(io::Error::other("the disk is full"))
         });
-        assert!(failed.unwrap_err().to_string().ends_with("vocab.txt: the disk is full"));
+        assert!(whole_message(failed).ends_with("vocab.txt: the disk is full"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["vocab.txt"]);
     }
@@ -279,7 +286,7 @@ mod tests {
     #[test]
     fn a_directory_is_no_file() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(save(dir.path(), |_| Ok(())).unwrap_err().to_string().contains("it is a directory"));
+        assert!(whole_message(save(dir.path(), |_| Ok(()))).contains("it is a directory"));
     }
 
     #[cfg(unix)]
