@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// How often a pair of pieces must occur to become a token
     #[arg(long, value_name = "N", default_value_t = 2)]
     min_frequency: u64,
-    /// How many different characters to keep, the most frequent ones [default: half of --size]
+    /// How many different characters to keep, the most frequent ones [default: a third of --size, but at least 1000]
     #[arg(long, value_name = "N")]
     alphabet_limit: Option<usize>,
     /// A special token of your own, after the usual five; may be given several times
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = LearnOptions {
         size: arguments.size,
         min_frequency: arguments.min_frequency,
-        alphabet_limit: Some(arguments.alphabet_limit.unwrap_or(arguments.size / 2)),
+        alphabet_limit: Some(arguments.alphabet_limit.unwrap_or((arguments.size / 3).max(1000))),
         special_tokens: arguments.special.clone(),
         reserved: arguments.reserved,
         ..LearnOptions::default()
