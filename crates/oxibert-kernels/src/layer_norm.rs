@@ -198,35 +198,47 @@ versions! {
     ) {
         const L: usize = math::LANES;
         let h = x.len();
-        let (x, gamma, d) = (&x[..h], &gamma[..h], &mut d[..h]);
-        let (dgamma, dbeta) = (&mut dgamma[..h], &mut dbeta[..h]);
         let (mut g_sum, mut gn_sum) = ([0.0; L], [0.0; L]);
-        let whole = h / L * L;
-        let mut i = 0;
-        while i + L <= h {
-            for l in 0..L {
-                let n = (x[i + l] - mean) * rstd;
-                let g = d[i + l] * gamma[i + l];
-                g_sum[l] += g;
-                gn_sum[l] = fma::<FMA>(g, n, gn_sum[l]);
-                dgamma[i + l] = fma::<FMA>(d[i + l], n, dgamma[i + l]);
-                dbeta[i + l] += d[i + l];
+        let inputs = x.chunks(L).zip(d.chunks(L)).zip(gamma.chunks(L));
+        for (((x, d), gamma), (dgamma, dbeta)) in inputs.zip(dgamma.chunks_mut(L).zip(dbeta.chunks_mut(L))) {
+            if let (Ok(x), Ok(d), Ok(gamma), Ok(dgamma), Ok(dbeta)) = (
+                <&[f32; L]>::try_from(x),
+                <&[f32; L]>::try_from(d),
+                <&[f32; L]>::try_from(gamma),
+                <&mut [f32; L]>::try_from(&mut *dgamma),
+                <&mut [f32; L]>::try_from(&mut *dbeta),
+            ) {
+                collect::<FMA>(x, d, gamma, [mean, rstd], [&mut g_sum, &mut gn_sum], [dgamma, dbeta]);
+            } else {
+                let sums = [&mut g_sum[..x.len()], &mut gn_sum[..x.len()]];
+                collect::<FMA>(x, d, gamma, [mean, rstd], sums, [dgamma, dbeta]);
             }
-            i += L;
-        }
-        for i in whole..h {
-            let n = (x[i] - mean) * rstd;
-            let g = d[i] * gamma[i];
-            g_sum[i - whole] += g;
-            gn_sum[i - whole] = fma::<FMA>(g, n, gn_sum[i - whole]);
-            dgamma[i] = fma::<FMA>(d[i], n, dgamma[i]);
-            dbeta[i] += d[i];
         }
         let (g_mean, gn_mean) = (math::total(g_sum) / h as f32, math::total(gn_sum) / h as f32);
-        for i in 0..h {
-            let n = (x[i] - mean) * rstd;
-            d[i] = rstd * fma::<FMA>(-n, gn_mean, d[i] * gamma[i] - g_mean);
+        for ((d, x), gamma) in d.iter_mut().zip(x).zip(gamma) {
+            let n = (*x - mean) * rstd;
+            *d = rstd * fma::<FMA>(-n, gn_mean, *d * *gamma - g_mean);
         }
+    }
+}
+
+/// The sums of [`backward_row`] over as many elements as there are lanes, or over the fewer at the end.
+#[inline(always)]
+fn collect<const FMA: bool>(
+    x: &[f32],
+    d: &[f32],
+    gamma: &[f32],
+    [mean, rstd]: [f32; 2],
+    [g_sum, gn_sum]: [&mut [f32]; 2],
+    [dgamma, dbeta]: [&mut [f32]; 2],
+) {
+    for i in 0..x.len() {
+        let n = (x[i] - mean) * rstd;
+        let g = d[i] * gamma[i];
+        g_sum[i] += g;
+        gn_sum[i] = fma::<FMA>(g, n, gn_sum[i]);
+        dgamma[i] = fma::<FMA>(d[i], n, dgamma[i]);
+        dbeta[i] += d[i];
     }
 }
 

@@ -66,10 +66,9 @@ fn row_loss(x: &mut [f32], label: u32, smoothing: f32, scale: f32) -> [f32; 3] {
     // The first of equal maxima is the prediction.
     let correct = chosen == max && !x[..label].contains(&max);
     let mean_part = if smoothing > 0.0 { spread * sum_row(x, max) } else { 0.0 };
-    let sum = exp_sum(x, max);
+    let sum = if scale == 0.0 { exp_sum(x, max) } else { exp_row(x, 1.0, -max) };
     let loss = sum.ln() - (1.0 - smoothing) * (chosen - max) - mean_part;
     if scale != 0.0 {
-        exp_row(x, 1.0, -max);
         scale_shift(x, scale / sum, -scale * spread);
         x[label] -= scale * (1.0 - smoothing);
     }

@@ -107,12 +107,13 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usiz
     // SAFETY: offsets stay inside the block; the caller vouches for the pointers and the instruction set.
     unsafe {
         let b = block.b.add(j * block.depth);
+        let c = block.c.add(i * block.c_stride + j);
+        (0..R).for_each(|r| prefetch(c.wrapping_add(r * block.c_stride)));
         let sums = if block.a_packed {
             multiply::<V, R, NV>(block.depth, block.a.add(i * block.depth), 1, R, b)
         } else {
             multiply::<V, R, NV>(block.depth, block.a.add(i * block.a_stride), block.a_stride, 1, b)
         };
-        let c = block.c.add(i * block.c_stride + j);
         let cols = (block.cols - j).min(NV * V::N);
         let init = match block.init {
             Init::Bias(bias) => Init::Bias(bias.add(j)),
@@ -124,6 +125,18 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usiz
             store_part(&sums, c, block.c_stride, cols, init);
         }
     }
+}
+
+/// Asks for a line of the output while its sums are computed; an address that does not exist does no harm.
+#[inline(always)]
+fn prefetch(c: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction is part of every x86-64 and never faults.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(c.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = c;
 }
 
 /// Sums over the depth: `a` steps by (`a_row`, `a_depth`), `b` is a packed panel.

@@ -15,6 +15,7 @@ mod tests;
 use crate::matrix::{Mat, MatMut};
 use crate::scratch::{Aligned, with_scratch};
 use micro::{Block, Init, Tile};
+use pack::{Last, pack};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -92,9 +93,10 @@ impl PackedWeight {
         let mut data = Aligned::zeros(padded * inputs);
         let b = Mat::new(w, outputs, inputs).t();
         for k in blocks(inputs) {
-            pack::pack_b(
+            pack(
                 b.part(k.start, k.len(), 0, outputs),
                 nr,
+                Last::Padded,
                 &mut data.as_mut_slice()[k.start * padded..],
             );
         }
@@ -216,7 +218,7 @@ unsafe fn part(
             let right = match b {
                 Right::Packed(w) => w.panels(&k, cols.start, tile.nr),
                 Right::Plain(b) => {
-                    pack::pack_b(b.part(k.start, k.len(), cols.start, cols.len()), tile.nr, b_panels);
+                    pack(b.part(k.start, k.len(), cols.start, cols.len()), tile.nr, Last::Padded, b_panels);
                     &*b_panels
                 }
             };
@@ -229,7 +231,7 @@ unsafe fn part(
                 let height = ROWS.min(rows.end - i);
                 let left = a.part(i, height, k.start, k.len());
                 if !in_place {
-                    pack::pack_a(left, tile.mr, a_panels);
+                    pack(left.t(), tile.mr, Last::Narrow, a_panels);
                 }
                 // SAFETY: the part lies inside `out`, and the caller vouches that it is ours.
                 let c = unsafe { out.part(i, height, cols.start, cols.len()) };
