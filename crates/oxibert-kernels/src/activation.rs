@@ -30,10 +30,7 @@ pub enum Activation {
 pub fn activation(f: Activation, z: &[f32], y: &mut [f32]) {
     assert_eq!(z.len(), y.len(), "activation shapes");
     let piece = rows_per_piece(1);
-    z.par_chunks(piece).zip(y.par_chunks_mut(piece)).for_each(|(z, y)| {
-        y.copy_from_slice(z);
-        apply(f, y);
-    });
+    z.par_chunks(piece).zip(y.par_chunks_mut(piece)).for_each(|(z, y)| map(f, z, y));
 }
 
 /// `x = f(x)`: prediction needs no backward pass.
@@ -89,12 +86,23 @@ fn sum_columns(x: &mut [f32], sums: &mut [f32], f: impl Fn(usize, &mut [f32]) + 
     with_partials(rows, width, run, |total| add_to(sums, total));
 }
 
+/// `y = f(z)` on one piece.
+fn map(f: Activation, z: &[f32], y: &mut [f32]) {
+    match f {
+        Activation::Gelu => map_gelu(z, y),
+        Activation::GeluTanh => map_gelu_tanh(z, y),
+        Activation::Relu => map_relu(z, y),
+        Activation::Tanh => map_tanh(z, y),
+    }
+}
+
+/// `x = f(x)` on one piece.
 fn apply(f: Activation, x: &mut [f32]) {
     match f {
-        Activation::Gelu => gelu(x),
-        Activation::GeluTanh => gelu_tanh(x),
-        Activation::Relu => relu(x),
-        Activation::Tanh => tanh(x),
+        Activation::Gelu => apply_gelu(x),
+        Activation::GeluTanh => apply_gelu_tanh(x),
+        Activation::Relu => apply_relu(x),
+        Activation::Tanh => apply_tanh(x),
     }
 }
 
@@ -107,64 +115,80 @@ fn apply_backward(f: Activation, z: &[f32], d: &mut [f32]) {
     }
 }
 
-versions! {
-    fn gelu(x: &mut [f32]) {
-        for x in x {
-            let half = 0.5 * *x;
-            *x = fma::<FMA>(half, math::erf::<FMA>(*x * FRAC_1_SQRT_2), half);
-        }
-    }
-
-    fn gelu_backward(z: &[f32], d: &mut [f32]) {
-        for (d, z) in d.iter_mut().zip(z) {
-            let share = fma::<FMA>(0.5, math::erf::<FMA>(*z * FRAC_1_SQRT_2), 0.5);
-            let density = DENSITY * math::exp::<FMA>(-0.5 * *z * *z);
-            *d *= fma::<FMA>(*z, density, share);
-        }
-    }
-
-    fn gelu_tanh(x: &mut [f32]) {
-        for x in x {
-            let u = TANH[0] * fma::<FMA>(TANH[1] * *x * *x, *x, *x);
-            let half = 0.5 * *x;
-            *x = fma::<FMA>(half, math::tanh::<FMA>(u), half);
-        }
-    }
-
-    fn gelu_tanh_backward(z: &[f32], d: &mut [f32]) {
-        for (d, z) in d.iter_mut().zip(z) {
-            let cubic = TANH[1] * *z * *z;
-            let t = math::tanh::<FMA>(TANH[0] * fma::<FMA>(cubic, *z, *z));
-            let slope = TANH[0] * fma::<FMA>(3.0, cubic, 1.0);
-            *d *= 0.5 * fma::<FMA>(*z * slope, 1.0 - t * t, 1.0 + t);
-        }
-    }
-
-    fn relu(x: &mut [f32]) {
-        for x in x {
-            *x = if *x < 0.0 { 0.0 } else { *x };
-        }
-    }
-
-    fn relu_backward(z: &[f32], d: &mut [f32]) {
-        for (d, z) in d.iter_mut().zip(z) {
-            *d = if *z > 0.0 { *d } else { 0.0 };
-        }
-    }
-
-    fn tanh(x: &mut [f32]) {
-        for x in x {
-            *x = math::tanh::<FMA>(*x);
-        }
-    }
-
-    fn tanh_backward(z: &[f32], d: &mut [f32]) {
-        for (d, z) in d.iter_mut().zip(z) {
-            let t = math::tanh::<FMA>(*z);
-            *d *= 1.0 - t * t;
-        }
-    }
+#[inline(always)]
+fn gelu<const FMA: bool>(x: f32) -> f32 {
+    let half = 0.5 * x;
+    fma::<FMA>(half, math::erf::<FMA>(x * FRAC_1_SQRT_2), half)
 }
+
+#[inline(always)]
+fn gelu_slope<const FMA: bool>(z: f32) -> f32 {
+    let share = fma::<FMA>(0.5, math::erf::<FMA>(z * FRAC_1_SQRT_2), 0.5);
+    let density = DENSITY * math::exp::<FMA>(-0.5 * z * z);
+    fma::<FMA>(z, density, share)
+}
+
+#[inline(always)]
+fn gelu_tanh<const FMA: bool>(x: f32) -> f32 {
+    let u = TANH[0] * fma::<FMA>(TANH[1] * x * x, x, x);
+    let half = 0.5 * x;
+    fma::<FMA>(half, math::tanh::<FMA>(u), half)
+}
+
+#[inline(always)]
+fn gelu_tanh_slope<const FMA: bool>(z: f32) -> f32 {
+    let cubic = TANH[1] * z * z;
+    let t = math::tanh::<FMA>(TANH[0] * fma::<FMA>(cubic, z, z));
+    let slope = TANH[0] * fma::<FMA>(3.0, cubic, 1.0);
+    0.5 * fma::<FMA>(z * slope, 1.0 - t * t, 1.0 + t)
+}
+
+/// By multiplication: a choice between `x` and 0 would be compiled to masked stores, which are slow on AMD. NaN stays.
+#[inline(always)]
+fn relu<const FMA: bool>(x: f32) -> f32 {
+    x * if x < 0.0 { 0.0 } else { 1.0 }
+}
+
+#[inline(always)]
+fn relu_slope<const FMA: bool>(z: f32) -> f32 {
+    if z > 0.0 { 1.0 } else { 0.0 }
+}
+
+#[inline(always)]
+fn tanh_slope<const FMA: bool>(z: f32) -> f32 {
+    let t = math::tanh::<FMA>(z);
+    1.0 - t * t
+}
+
+/// The three loops of one activation: from `z` to `y`, in place, and backward.
+macro_rules! loops {
+    ($value:path, $slope:path, $map:ident, $apply:ident, $backward:ident) => {
+        versions! {
+            fn $map(z: &[f32], y: &mut [f32]) {
+                for (y, z) in y.iter_mut().zip(z) {
+                    *y = $value(*z);
+                }
+            }
+
+            fn $apply(x: &mut [f32]) {
+                for x in x {
+                    *x = $value(*x);
+                }
+            }
+
+            fn $backward(z: &[f32], d: &mut [f32]) {
+                for (d, z) in d.iter_mut().zip(z) {
+                    *d *= $slope(*z);
+                }
+            }
+        }
+    };
+}
+
+loops!(gelu::<FMA>, gelu_slope::<FMA>, map_gelu, apply_gelu, gelu_backward);
+loops!(gelu_tanh::<FMA>, gelu_tanh_slope::<FMA>, map_gelu_tanh, apply_gelu_tanh, gelu_tanh_backward);
+loops!(relu::<FMA>, relu_slope::<FMA>, map_relu, apply_relu, relu_backward);
+loops!(math::tanh::<FMA>, tanh_slope::<FMA>, map_tanh, apply_tanh, tanh_backward);
 
 #[cfg(test)]
 mod tests {
