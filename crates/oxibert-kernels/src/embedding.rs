@@ -40,7 +40,7 @@ pub fn embed(lookups: &[Lookup<'_>], h: usize, out: &mut [f32]) {
 
 /// The gradient of one table of [`embed`], added to `dtable`; with scale 1 also the backward of taking rows.
 ///
-/// dtable[r] += scale * sum of dy[n] over the n with ids[n] = r, in the order of n.
+/// `dtable[r] += scale * sum of dy[n]` over the n with `ids[n] = r`, in the order of n.
 pub fn embed_backward(dy: &[f32], ids: &[u32], scale: f32, h: usize, dtable: &mut [f32]) {
     assert_eq!(ids.len() * h, dy.len(), "one row of {h} per id");
     if dy.is_empty() {

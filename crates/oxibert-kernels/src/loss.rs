@@ -1,4 +1,4 @@
-//! Softmax and cross-entropy over the rows that a task chose: masked positions, [CLS] rows, labelled tokens.
+//! Softmax and cross-entropy over the rows that a task chose: masked positions, `[CLS]` rows, labelled tokens.
 
 use crate::arch::versions;
 use crate::math;

@@ -115,30 +115,44 @@ pub fn attention(
     (0..shape.sequences() * shape.heads).into_par_iter().with_max_len(1).for_each(|index| {
         let task = shape.task(index);
         let (n_q, n_k, d) = (task.queries.len(), task.keys.len(), shape.head_size);
-        let k = k.part(task.keys.start, n_k, task.columns, d);
-        let v = v.part(task.keys.start, n_k, task.columns, d);
-        with_scratch(QUERIES.min(n_q) * n_k, |scratch| {
-            for first in (0..n_q).step_by(QUERIES) {
-                let rows = QUERIES.min(n_q - first);
-                let start = task.queries.start + first;
-                let scores = &mut scratch[..rows * n_k];
-                let q = q.part(start, rows, task.columns, d);
-                gemm_here(MatMut::new(scores, rows, n_k), q, k.t(), Start::Zero); // [rows, keys]
-                // SAFETY: rows and head are this task's alone; so are the places in `weights` below.
-                let mut lse = unsafe { lse.part(task.head, 1, start, rows) };
-                softmax_rows(shape, &task, first, scores, lse.row_mut(0));
-                if let Some(weights) = &weights {
-                    let before = shape.weights_before(index / shape.heads) + (task.head * n_q + first) * n_k;
-                    // SAFETY: see above.
-                    let mut kept = unsafe { weights.part(0, 1, before, rows * n_k) };
-                    kept.row_mut(0).copy_from_slice(scores);
-                }
-                drop_weights(shape, &task, first, scores);
-                // SAFETY: see above.
-                let out = unsafe { out.part(start, rows, task.columns, d) };
-                gemm_here(out, Mat::new(scores, rows, n_k), v, Start::Zero); // [rows, D]
+        // SAFETY: these queries of this head, and their weights, are this task's alone.
+        let (out, lse, weights) = unsafe {
+            let before = shape.weights_before(index / shape.heads) + task.head * n_q * n_k;
+            (
+                out.part(task.queries.start, n_q, task.columns, d),
+                lse.part(task.head, 1, task.queries.start, n_q),
+                weights.as_ref().map(|w| w.part(0, 1, before, n_q * n_k)),
+            )
+        };
+        let q = q.part(task.queries.start, n_q, task.columns, d);
+        let [k, v] = [k, v].map(|x| x.part(task.keys.start, n_k, task.columns, d));
+        forward_task(shape, &task, [q, k, v], out, lse, weights);
+    });
+}
+
+fn forward_task(
+    shape: &Attention<'_>,
+    task: &Task,
+    [q, k, v]: [Mat<'_>; 3],
+    out: MatMut<'_>,
+    mut lse: MatMut<'_>,
+    mut weights: Option<MatMut<'_>>,
+) {
+    let (n_q, n_k, d) = (q.rows, k.rows, q.cols);
+    with_scratch(QUERIES.min(n_q) * n_k, |scratch| {
+        for first in (0..n_q).step_by(QUERIES) {
+            let rows = QUERIES.min(n_q - first);
+            let scores = &mut scratch[..rows * n_k];
+            gemm_here(MatMut::new(scores, rows, n_k), q.part(first, rows, 0, d), k.t(), Start::Zero); // [rows, keys]
+            softmax_rows(shape, task, first, scores, &mut lse.row_mut(0)[first..first + rows]);
+            if let Some(weights) = &mut weights {
+                weights.row_mut(0)[first * n_k..][..rows * n_k].copy_from_slice(scores);
             }
-        });
+            drop_weights(shape, task, first, scores);
+            // SAFETY: `out` is this task's, and steps write different rows.
+            let out = unsafe { out.part(first, rows, 0, d) };
+            gemm_here(out, Mat::new(scores, rows, n_k), v, Start::Zero); // [rows, D]
+        }
     });
 }
 

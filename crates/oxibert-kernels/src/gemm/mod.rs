@@ -21,8 +21,8 @@ use std::ops::Range;
 
 pub(crate) use lanes::{Lanes, Portable};
 
-/// Depth per block: a panel of `b`, this times 16 columns, fills half of a first-level cache of 32 KiB.
-const DEPTH: usize = 256;
+/// Depth per block: a panel of `b`, this times 16 columns, is 24 KiB of a first-level cache of 32.
+const DEPTH: usize = 384;
 /// Rows of `a` per block: with `DEPTH` they fit into a second-level cache beside the panels.
 const ROWS: usize = 192;
 /// The largest part of the output that one task computes.
@@ -208,12 +208,15 @@ unsafe fn part(
     cols: Range<usize>,
 ) {
     let tile = Tile::best();
-    let in_place = a.col_stride == 1;
     let deepest = blocks(a.cols).map(|k| k.len()).max().unwrap_or(0);
-    let a_len = if in_place { 0 } else { ROWS * deepest };
-    let b_len = if matches!(b, Right::Plain(_)) { cols.len().next_multiple_of(tile.nr) * deepest } else { 0 };
-    with_scratch(a_len.next_multiple_of(16) + b_len, |scratch| {
-        let (a_panels, b_panels) = scratch.split_at_mut(a_len.next_multiple_of(16));
+    // Rows of `a` are read where they lie if their elements lie side by side.
+    let a_len = if a.col_stride == 1 { 0 } else { (ROWS * deepest).next_multiple_of(16) };
+    let b_len = match b {
+        Right::Plain(_) => cols.len().next_multiple_of(tile.nr) * deepest,
+        Right::Packed(_) => 0,
+    };
+    with_scratch(a_len + b_len, |scratch| {
+        let (a_panels, b_panels) = scratch.split_at_mut(a_len);
         for k in blocks(a.cols) {
             let right = match b {
                 Right::Packed(w) => w.panels(&k, cols.start, tile.nr),
@@ -228,28 +231,34 @@ unsafe fn part(
                 _ => Init::Keep,
             };
             for i in rows.clone().step_by(ROWS) {
-                let height = ROWS.min(rows.end - i);
-                let left = a.part(i, height, k.start, k.len());
-                if !in_place {
-                    pack(left.t(), tile.mr, Last::Narrow, a_panels);
-                }
+                let left = a.part(i, ROWS.min(rows.end - i), k.start, k.len());
                 // SAFETY: the part lies inside `out`, and the caller vouches that it is ours.
-                let c = unsafe { out.part(i, height, cols.start, cols.len()) };
-                let block = Block {
-                    rows: height,
-                    cols: cols.len(),
-                    depth: k.len(),
-                    a: if in_place { left.data.as_ptr() } else { a_panels.as_ptr() },
-                    a_stride: left.row_stride,
-                    a_packed: !in_place,
-                    b: right.as_ptr(),
-                    c: c.ptr,
-                    c_stride: c.row_stride,
-                    init,
-                };
-                // SAFETY: all sizes come from checked parts of the operands and of the output.
-                unsafe { tile.run(&block) };
+                let c = unsafe { out.part(i, left.rows, cols.start, cols.len()) };
+                block(tile, left, a_panels, right, c, init);
             }
         }
     });
+}
+
+/// `c = init + a b` for one block of the depth, with `b` packed; `a_panels` is room to pack `a`.
+fn block(tile: Tile, a: Mat<'_>, a_panels: &mut [f32], b: &[f32], c: MatMut<'_>, init: Init) {
+    assert!(b.len() >= a.cols * c.cols.next_multiple_of(tile.nr) && a.rows == c.rows);
+    let a_packed = a.col_stride != 1;
+    if a_packed {
+        pack(a.t(), tile.mr, Last::Narrow, a_panels);
+    }
+    let block = Block {
+        rows: c.rows,
+        cols: c.cols,
+        depth: a.cols,
+        a: if a_packed { a_panels.as_ptr() } else { a.data.as_ptr() },
+        a_stride: a.row_stride,
+        a_packed,
+        b: b.as_ptr(),
+        c: c.ptr,
+        c_stride: c.row_stride,
+        init,
+    };
+    // SAFETY: `a`, `c` and (asserted above) `b` hold what the block reads and writes; a bias was checked at the front.
+    unsafe { tile.run(&block) };
 }
