@@ -199,21 +199,15 @@ versions! {
         const L: usize = math::LANES;
         let h = x.len();
         let (mut g_sum, mut gn_sum) = ([0.0; L], [0.0; L]);
-        let inputs = x.chunks(L).zip(d.chunks(L)).zip(gamma.chunks(L));
-        for (((x, d), gamma), (dgamma, dbeta)) in inputs.zip(dgamma.chunks_mut(L).zip(dbeta.chunks_mut(L))) {
-            if let (Ok(x), Ok(d), Ok(gamma), Ok(dgamma), Ok(dbeta)) = (
-                <&[f32; L]>::try_from(x),
-                <&[f32; L]>::try_from(d),
-                <&[f32; L]>::try_from(gamma),
-                <&mut [f32; L]>::try_from(&mut *dgamma),
-                <&mut [f32; L]>::try_from(&mut *dbeta),
-            ) {
-                collect::<FMA>(x, d, gamma, [mean, rstd], [&mut g_sum, &mut gn_sum], [dgamma, dbeta]);
-            } else {
-                let sums = [&mut g_sum[..x.len()], &mut gn_sum[..x.len()]];
-                collect::<FMA>(x, d, gamma, [mean, rstd], sums, [dgamma, dbeta]);
-            }
+        let ((xs, x_end), (ds, d_end), (gammas, gamma_end)) =
+            (x.as_chunks::<L>(), d.as_chunks::<L>(), gamma.as_chunks::<L>());
+        let ((dgammas, dgamma_end), (dbetas, dbeta_end)) = (dgamma.as_chunks_mut::<L>(), dbeta.as_chunks_mut::<L>());
+        let inputs = xs.iter().zip(ds).zip(gammas);
+        for (((x, d), gamma), (dgamma, dbeta)) in inputs.zip(dgammas.iter_mut().zip(dbetas)) {
+            collect::<FMA>(x, d, gamma, [mean, rstd], [&mut g_sum, &mut gn_sum], [dgamma, dbeta]);
         }
+        let sums = [&mut g_sum[..x_end.len()], &mut gn_sum[..x_end.len()]];
+        collect::<FMA>(x_end, d_end, gamma_end, [mean, rstd], sums, [dgamma_end, dbeta_end]);
         let (g_mean, gn_mean) = (math::total(g_sum) / h as f32, math::total(gn_sum) / h as f32);
         for ((d, x), gamma) in d.iter_mut().zip(x).zip(gamma) {
             let n = (*x - mean) * rstd;

@@ -27,6 +27,8 @@ const DEPTH: usize = 384;
 const ROWS: usize = 192;
 /// The largest part of the output that one task computes.
 const PART: [usize; 2] = [1024, 768];
+/// Columns that are enough to pay for reading rows of `a` where they lie.
+const NARROW: usize = 96;
 /// A part is not cut further below this many multiplications.
 const WORTH: usize = 1 << 19;
 
@@ -162,15 +164,17 @@ fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The size of one task's part of the output, so that every thread gets several.
-fn part_size(m: usize, n: usize, k: usize, tile: Tile) -> [usize; 2] {
+fn part_size(m: usize, n: usize, a: &Mat<'_>, tile: Tile) -> [usize; 2] {
     let threads = rayon::current_num_threads();
     let tasks = if threads == 1 { 1 } else { threads * 4 };
     let [mut rows, mut cols] = [m.min(PART[0]), n.min(PART[1])];
-    while m.div_ceil(rows) * n.div_ceil(cols) < tasks && rows * cols * k > 2 * WORTH {
-        if rows > cols && rows > tile.mr {
-            rows = rows.div_ceil(2).next_multiple_of(tile.mr);
-        } else if cols > tile.nr {
+    while m.div_ceil(rows) * n.div_ceil(cols) < tasks && rows * cols * a.cols > 2 * WORTH {
+        // A cut through the rows packs `b` once more, a cut through the columns packs `a` once more, if it must be.
+        let narrow = if a.col_stride == 1 { NARROW } else { rows };
+        if cols > narrow.max(tile.nr) {
             cols = cols.div_ceil(2).next_multiple_of(tile.nr);
+        } else if rows > tile.mr {
+            rows = rows.div_ceil(2).next_multiple_of(tile.mr);
         } else {
             break;
         }
@@ -185,7 +189,7 @@ fn run(out: MatMut<'_>, a: Mat<'_>, b: Right<'_>, start: Start<'_>) {
     }
     // A raw bias pointer cannot cross threads; the slice can, and is turned again in each task.
     check_start(start, n);
-    let [rows, cols] = part_size(m, n, a.cols, Tile::best());
+    let [rows, cols] = part_size(m, n, &a, Tile::best());
     let across = n.div_ceil(cols);
     (0..m.div_ceil(rows) * across).into_par_iter().with_max_len(1).for_each(|task| {
         let (i, j) = (task / across * rows, task % across * cols);
