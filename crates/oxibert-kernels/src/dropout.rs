@@ -105,7 +105,8 @@ versions! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::on_threads;
+    use crate::scalar;
+    use crate::testing::{noise, on_threads};
 
     fn mask(rows: usize, width: usize, d: Dropout) -> Vec<f32> {
         let mut x = vec![1.0; rows * width];
@@ -151,8 +152,16 @@ mod tests {
         let one = on_threads(1, || mask(300, 129, d));
         assert_eq!(one, on_threads(3, || mask(300, 129, d)));
         assert_eq!(one[..129 * 7], mask(7, 129, d));
-        for (row, x) in one.chunks_exact(129).enumerate() {
-            assert!(x.iter().zip(0..).all(|(x, col)| *x == d.row(row).factor(col)));
+    }
+
+    #[test]
+    fn equals_the_plain_form() {
+        for (rows, width) in [(0, 3), (1, 1), (5, 7), (3, 16), (400, 131)] {
+            let d = Dropout::new(0.4, 5, 9);
+            let (mut x, mut want) = (noise(rows * width, 1), noise(rows * width, 1));
+            dropout(&mut x, width, d);
+            scalar::dropout(&mut want, width, d);
+            assert_eq!(x, want);
         }
     }
 

@@ -184,6 +184,16 @@ mod tests {
     }
 
     #[test]
+    fn softmax_equals_the_plain_form() {
+        for (rows, width) in [(0, 5), (1, 1), (9, 17), (70, 1003)] {
+            let (mut x, mut want) = (noise(rows * width, 1), noise(rows * width, 1));
+            softmax(&mut x, width);
+            scalar::softmax(&mut want, width);
+            assert_close(&x, &want, 1e-6, "softmax");
+        }
+    }
+
+    #[test]
     fn of_equal_maxima_the_first_is_the_prediction() {
         let mut x = vec![2.0, 2.0, 2.0, 2.0];
         assert_eq!(cross_entropy(&mut x, &[0, 1], 0.0, 0.0).correct, 1);

@@ -156,7 +156,9 @@ mod tests {
             let want = scalar::squared_norm(&x);
             assert!((squared_norm(&x) - want).abs() <= 1e-12 * want.max(1.0));
             let mut y = noise(len, 2);
-            let expected: Vec<f32> = y.iter().zip(&x).map(|(y, x)| (y + 0.3 * x) * 0.7).collect();
+            let mut expected = y.clone();
+            scalar::axpy(&mut expected, 0.3, &x);
+            scalar::scale(&mut expected, 0.7);
             axpy(&mut y, 0.3, &x);
             scale(&mut y, 0.7);
             assert_close(&y, &expected, 1e-6, "axpy, scale");

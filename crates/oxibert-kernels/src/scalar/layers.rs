@@ -78,6 +78,13 @@ fn factor(dropout: Dropout, row: usize, col: usize) -> f32 {
     if dropout.is_off() { 1.0 } else { dropout.row(row).factor(col as u32) }
 }
 
+/// `x *= mask` over rows of `width`.
+pub fn dropout(x: &mut [f32], width: usize, dropout: Dropout) {
+    for (i, x) in x.iter_mut().enumerate() {
+        *x *= factor(dropout, i / width, i % width);
+    }
+}
+
 /// (sum, y, mean, rstd) of residual + dropout + LayerNorm.
 pub fn add_layer_norm(
     x: &[f32],
@@ -143,6 +150,15 @@ pub fn embed(lookups: &[Lookup<'_>], h: usize, out: &mut [f32]) {
 pub fn embed_backward(dy: &[f32], ids: &[u32], scale: f32, h: usize, dtable: &mut [f32]) {
     for (i, dy) in dy.iter().enumerate() {
         dtable[ids[i / h] as usize * h + i % h] += scale * dy;
+    }
+}
+
+/// Every row of `width` becomes its softmax.
+pub fn softmax(x: &mut [f32], width: usize) {
+    for x in x.chunks_exact_mut(width) {
+        let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = x.iter().map(|x| f64::from(*x - max).exp()).sum();
+        x.iter_mut().for_each(|x| *x = (f64::from(*x - max).exp() / sum) as f32);
     }
 }
 

@@ -9,9 +9,9 @@ mod optimizer;
 pub use attention::{attention, attention_backward};
 pub use layers::{
     activation, activation_backward, add_layer_norm, add_layer_norm_backward, bias_gradient, cross_entropy,
-    embed, embed_backward, erf, gelu,
+    dropout, embed, embed_backward, erf, gelu, softmax,
 };
-pub use optimizer::{adamw, squared_norm};
+pub use optimizer::{adamw, axpy, scale, squared_norm};
 
 use crate::matrix::Mat;
 

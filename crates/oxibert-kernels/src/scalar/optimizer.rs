@@ -7,6 +7,16 @@ pub fn squared_norm(x: &[f32]) -> f64 {
     x.iter().map(|x| f64::from(*x) * f64::from(*x)).sum()
 }
 
+/// `x *= factor`.
+pub fn scale(x: &mut [f32], factor: f32) {
+    x.iter_mut().for_each(|x| *x *= factor);
+}
+
+/// `to += factor * x`.
+pub fn axpy(to: &mut [f32], factor: f32, x: &[f32]) {
+    to.iter_mut().zip(x).for_each(|(to, x)| *to += factor * x);
+}
+
 /// One step of AdamW.
 pub fn adamw(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
     let [c1, c2] = step.corrections();
