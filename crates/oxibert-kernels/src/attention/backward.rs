@@ -1,0 +1,143 @@
+//! The backward pass of attention.
+
+use super::{Attention, QUERIES, Task, mask_row_of};
+use crate::arch::versions;
+use crate::dropout::RowMask;
+use crate::gemm::{Start, gemm_here};
+use crate::loss::exp_row;
+use crate::math;
+use crate::matrix::{Mat, MatMut};
+use crate::scratch::with_scratch;
+use rayon::prelude::*;
+
+/// What [`attention_backward`] reads: the forward pass's operands and results, and the gradient of its output.
+#[derive(Clone, Copy, Debug)]
+pub struct AttentionBackward<'a> {
+    /// [N, A * D]
+    pub q: Mat<'a>,
+    /// [N of the keys, A * D]
+    pub k: Mat<'a>,
+    /// [N of the keys, A * D]
+    pub v: Mat<'a>,
+    /// [N, A * D]
+    pub out: Mat<'a>,
+    /// [A, N]
+    pub lse: &'a [f32],
+    /// [N, A * D]
+    pub dout: Mat<'a>,
+}
+
+/// Writes the gradients of q, k and v.
+///
+/// Per sequence and head, with s = q k^T / sqrt(D), p = exp(s - lse), mask m, w = m p, out = w v:
+/// dv = w^T dout; dw = dout v^T; delta = row sums of (dout out) = row sums of (w dw);
+/// ds = p (m dw - delta) / sqrt(D); dq = ds k; dk = ds^T q.
+pub fn attention_backward(
+    shape: &Attention<'_>,
+    given: AttentionBackward<'_>,
+    [dq, dk, dv]: [MatMut<'_>; 3],
+) {
+    let AttentionBackward { q, k, v, out, lse, dout } = given;
+    shape.check((q.rows, q.cols), (k.rows, k.cols), (v.rows, v.cols));
+    shape.check((dq.rows, dq.cols), (dk.rows, dk.cols), (dv.rows, dv.cols));
+    let as_q = (q.rows, q.cols);
+    assert!((out.rows, out.cols) == as_q && (dout.rows, dout.cols) == as_q, "out and dout are as q");
+    assert_eq!(lse.len(), shape.heads * q.rows, "lse is [A, N]");
+    (0..shape.sequences() * shape.heads).into_par_iter().with_max_len(1).for_each(|index| {
+        let task = shape.task(index);
+        // SAFETY: these rows and columns are this task's alone, in all three.
+        let gradients = unsafe {
+            let (n_q, n_k, d) = (task.queries.len(), task.keys.len(), shape.head_size);
+            [
+                dq.part(task.queries.start, n_q, task.columns, d),
+                dk.part(task.keys.start, n_k, task.columns, d),
+                dv.part(task.keys.start, n_k, task.columns, d),
+            ]
+        };
+        backward_task(shape, &task, &given, gradients);
+    });
+}
+
+fn backward_task(
+    shape: &Attention<'_>,
+    task: &Task,
+    given: &AttentionBackward<'_>,
+    gradients: [MatMut<'_>; 3],
+) {
+    let (n_q, n_k, d) = (task.queries.len(), task.keys.len(), shape.head_size);
+    let [dq, mut dk, mut dv] = gradients;
+    let k = given.k.part(task.keys.start, n_k, task.columns, d);
+    let v = given.v.part(task.keys.start, n_k, task.columns, d);
+    if n_q == 0 {
+        (0..n_k).for_each(|j| dk.row_mut(j).fill(0.0));
+        (0..n_k).for_each(|j| dv.row_mut(j).fill(0.0));
+    }
+    with_scratch(2 * QUERIES.min(n_q) * n_k, |scratch| {
+        for first in (0..n_q).step_by(QUERIES) {
+            let rows = QUERIES.min(n_q - first);
+            let [q, dout] =
+                [given.q, given.dout].map(|x| x.part(task.queries.start + first, rows, task.columns, d));
+            let (w, ds) = scratch[..2 * rows * n_k].split_at_mut(rows * n_k);
+            gemm_here(MatMut::new(w, rows, n_k), q, k.t(), Start::Zero); // scores [rows, keys]
+            gemm_here(MatMut::new(ds, rows, n_k), dout, v.t(), Start::Zero); // dw [rows, keys]
+            backward_rows(shape, task, given, first, w, ds);
+            let (w, ds) = (Mat::new(w, rows, n_k), Mat::new(ds, rows, n_k));
+            let start = if first == 0 { Start::Zero } else { Start::Add };
+            gemm_here(dv.reborrow(), w.t(), dout, start); // [keys, D]
+            gemm_here(dk.reborrow(), ds.t(), q, start); // [keys, D]
+            // SAFETY: `dq` is this task's, and steps write different rows.
+            gemm_here(unsafe { dq.part(first, rows, 0, d) }, ds, k, Start::Zero); // [rows, D]
+        }
+    });
+}
+
+/// For the queries from `first` on: scores become dropped weights in `w`, and dw becomes ds.
+fn backward_rows(
+    shape: &Attention<'_>,
+    task: &Task,
+    given: &AttentionBackward<'_>,
+    first: usize,
+    w: &mut [f32],
+    ds: &mut [f32],
+) {
+    let keys = task.keys.len();
+    if keys == 0 {
+        return;
+    }
+    let lse = &given.lse[task.head * given.q.rows..][..given.q.rows];
+    for (i, (w, ds)) in (first..).zip(w.chunks_exact_mut(keys).zip(ds.chunks_exact_mut(keys))) {
+        let token = task.queries.start + i;
+        let columns = task.columns..task.columns + shape.head_size;
+        let delta = dot(&given.out.row(token)[columns.clone()], &given.dout.row(token)[columns]);
+        let seen = shape.visible(task, i);
+        w[seen..].fill(0.0);
+        ds[seen..].fill(0.0);
+        exp_row(&mut w[..seen], shape.scale(), -lse[token]);
+        let mask = (!shape.dropout.is_off()).then(|| shape.dropout.row(mask_row_of(shape, task, i)));
+        backward_row(&mut w[..seen], &mut ds[..seen], delta, shape.scale(), mask);
+    }
+}
+
+versions! {
+    fn dot(x: &[f32], y: &[f32]) -> f32 {
+        math::dot::<FMA>(x, y)
+    }
+
+    /// `ds = p (m dw - delta) scale` in place of dw, `w = m p` in place of p.
+    fn backward_row(p: &mut [f32], dw: &mut [f32], delta: f32, scale: f32, mask: Option<RowMask>) {
+        match mask {
+            None => {
+                for (p, dw) in p.iter().zip(dw) {
+                    *dw = *p * scale * (*dw - delta);
+                }
+            }
+            Some(mask) => {
+                for ((p, dw), col) in p.iter_mut().zip(dw).zip(0u32..) {
+                    let m = mask.factor(col);
+                    *dw = *p * scale * (m * *dw - delta);
+                    *p *= m;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Scaled dot-product attention over ragged batches: softmax(q k^T / sqrt(D)) v for every (sequence, head).
+//!
+//! Sequences lie one after the other without padding; offsets say where each begins. No [N, N] matrix is kept: a task
+//! computes some rows of scores in its thread's scratch memory, and the backward pass computes them again from the
+//! saved log-sum-exp of each row.
+
+mod backward;
+#[cfg(test)]
+mod tests;
+
+use crate::dropout::{Dropout, mask_row};
+use crate::gemm::{Start, gemm_here};
+use crate::loss::{exp_row, max_row, scale_shift};
+use crate::matrix::{Mat, MatMut};
+use crate::scratch::with_scratch;
+use rayon::prelude::*;
+use std::ops::Range;
+
+pub use backward::{AttentionBackward, attention_backward};
+
+/// Queries per step of a task: with 512 keys their scores take 256 KiB.
+const QUERIES: usize = 128;
+
+/// The shape of one attention over a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Attention<'a> {
+    /// A; head `a` owns the columns `a * D .. (a + 1) * D`.
+    pub heads: usize,
+    /// D
+    pub head_size: usize,
+    /// Where each sequence's queries begin, `[B + 1]`, from 0 to the number of query tokens.
+    pub q_offsets: &'a [usize],
+    /// The same for keys and values: equal to `q_offsets` in self-attention, the encoder's in a decoder.
+    pub k_offsets: &'a [usize],
+    /// Whether a query sees only keys up to its own place. With fewer queries than keys the queries are the last ones.
+    pub causal: bool,
+    /// On the weights.
+    pub dropout: Dropout,
+}
+
+/// One (sequence, head).
+struct Task {
+    head: usize,
+    columns: usize,
+    queries: Range<usize>,
+    keys: Range<usize>,
+}
+
+impl Attention<'_> {
+    fn scale(&self) -> f32 {
+        1.0 / (self.head_size as f32).sqrt()
+    }
+
+    fn sequences(&self) -> usize {
+        self.q_offsets.len().saturating_sub(1)
+    }
+
+    /// The number of attention weights of the whole batch: A * sum over sequences of queries * keys.
+    pub fn weights_len(&self) -> usize {
+        self.weights_before(self.sequences())
+    }
+
+    /// The number of attention weights of the first `sequences`.
+    fn weights_before(&self, sequences: usize) -> usize {
+        let lengths = self.q_offsets.windows(2).zip(self.k_offsets.windows(2)).take(sequences);
+        lengths.map(|(q, k)| self.heads * (q[1] - q[0]) * (k[1] - k[0])).sum()
+    }
+
+    fn task(&self, index: usize) -> Task {
+        let (sequence, head) = (index / self.heads, index % self.heads);
+        Task {
+            head,
+            columns: head * self.head_size,
+            queries: self.q_offsets[sequence]..self.q_offsets[sequence + 1],
+            keys: self.k_offsets[sequence]..self.k_offsets[sequence + 1],
+        }
+    }
+
+    /// How many keys the query `i` of a task sees.
+    fn visible(&self, task: &Task, i: usize) -> usize {
+        let (queries, keys) = (task.queries.len(), task.keys.len());
+        if self.causal { keys + i + 1 - queries } else { keys }
+    }
+
+    fn check(&self, q: (usize, usize), k: (usize, usize), v: (usize, usize)) {
+        let width = self.heads * self.head_size;
+        assert_eq!(self.q_offsets.len(), self.k_offsets.len(), "as many query as key sequences");
+        let ends = |offsets: &[usize]| offsets.last().copied().unwrap_or(0);
+        assert_eq!(q, (ends(self.q_offsets), width), "q is [N, A * D]");
+        assert_eq!(k, (ends(self.k_offsets), width), "k is [N, A * D]");
+        assert_eq!(v, k, "v is [N, A * D]");
+        let lengths = self.q_offsets.windows(2).zip(self.k_offsets.windows(2));
+        for (q, k) in lengths {
+            assert!(q[0] <= q[1] && k[0] <= k[1], "offsets grow");
+            assert!(!self.causal || q[1] - q[0] <= k[1] - k[0], "a causal query has a key of its own");
+        }
+    }
+}
+
+/// `out = softmax(q k^T / sqrt(D)) v` for every sequence and head, over [N, A * D] matrices.
+///
+/// `lse` [A, N of the queries] gets the log-sum-exp of every row of scores for the backward pass. `weights`, for callers who ask, gets the
+/// probabilities before dropout: sequence after sequence, [A, queries, keys] each ([`Attention::weights_len`]).
+pub fn attention(
+    shape: &Attention<'_>,
+    [q, k, v]: [Mat<'_>; 3],
+    out: MatMut<'_>,
+    lse: &mut [f32],
+    weights: Option<&mut [f32]>,
+) {
+    shape.check((q.rows, q.cols), (k.rows, k.cols), (v.rows, v.cols));
+    assert_eq!((out.rows, out.cols), (q.rows, q.cols), "out is as q");
+    let lse = MatMut::new(lse, shape.heads, q.rows);
+    let weights = weights.map(|w| MatMut::new(w, 1, shape.weights_len()));
+    (0..shape.sequences() * shape.heads).into_par_iter().with_max_len(1).for_each(|index| {
+        let task = shape.task(index);
+        let (n_q, n_k, d) = (task.queries.len(), task.keys.len(), shape.head_size);
+        // SAFETY: these queries of this head, and their weights, are this task's alone.
+        let (out, lse, weights) = unsafe {
+            let before = shape.weights_before(index / shape.heads) + task.head * n_q * n_k;
+            (
+                out.part(task.queries.start, n_q, task.columns, d),
+                lse.part(task.head, 1, task.queries.start, n_q),
+                weights.as_ref().map(|w| w.part(0, 1, before, n_q * n_k)),
+            )
+        };
+        let q = q.part(task.queries.start, n_q, task.columns, d);
+        let [k, v] = [k, v].map(|x| x.part(task.keys.start, n_k, task.columns, d));
+        forward_task(shape, &task, [q, k, v], out, lse, weights);
+    });
+}
+
+fn forward_task(
+    shape: &Attention<'_>,
+    task: &Task,
+    [q, k, v]: [Mat<'_>; 3],
+    out: MatMut<'_>,
+    mut lse: MatMut<'_>,
+    mut weights: Option<MatMut<'_>>,
+) {
+    let (n_q, n_k, d) = (q.rows, k.rows, q.cols);
+    with_scratch(QUERIES.min(n_q) * n_k, |scratch| {
+        for first in (0..n_q).step_by(QUERIES) {
+            let rows = QUERIES.min(n_q - first);
+            let scores = &mut scratch[..rows * n_k];
+            gemm_here(MatMut::new(scores, rows, n_k), q.part(first, rows, 0, d), k.t(), Start::Zero); // [rows, keys]
+            softmax_rows(shape, task, first, scores, &mut lse.row_mut(0)[first..first + rows]);
+            if let Some(weights) = &mut weights {
+                weights.row_mut(0)[first * n_k..][..rows * n_k].copy_from_slice(scores);
+            }
+            drop_weights(shape, task, first, scores);
+            // SAFETY: `out` is this task's, and steps write different rows.
+            let out = unsafe { out.part(first, rows, 0, d) };
+            gemm_here(out, Mat::new(scores, rows, n_k), v, Start::Zero); // [rows, D]
+        }
+    });
+}
+
+/// Scores of the queries from `first` on become probabilities; `lse` gets log sum exp of each row.
+fn softmax_rows(shape: &Attention<'_>, task: &Task, first: usize, scores: &mut [f32], lse: &mut [f32]) {
+    let keys = task.keys.len();
+    for (i, lse) in lse.iter_mut().enumerate() {
+        let row = &mut scores[i * keys..(i + 1) * keys];
+        let (seen, hidden) = row.split_at_mut(shape.visible(task, first + i));
+        let max = max_row(seen) * shape.scale();
+        let sum = exp_row(seen, shape.scale(), -max);
+        scale_shift(seen, 1.0 / sum, 0.0);
+        hidden.fill(0.0);
+        *lse = max + sum.ln();
+    }
+}
+
+/// Dropout on the weights of the queries from `first` on.
+fn drop_weights(shape: &Attention<'_>, task: &Task, first: usize, weights: &mut [f32]) {
+    if shape.dropout.is_off() || task.keys.is_empty() {
+        return;
+    }
+    for (i, row) in weights.chunks_exact_mut(task.keys.len()).enumerate() {
+        mask_row(row, shape.dropout.row(mask_row_of(shape, task, first + i)));
+    }
+}
+
+/// The number of the mask row of query `i`: heads one after the other, as in `lse`.
+fn mask_row_of(shape: &Attention<'_>, task: &Task, i: usize) -> usize {
+    let tokens = shape.q_offsets.last().copied().unwrap_or(0);
+    task.head * tokens + task.queries.start + i
+}

@@ -1,0 +1,137 @@
+//! One vector register, by instruction set: the few operations that a matrix tile needs.
+
+/// A register of `N` floats.
+///
+/// # Safety
+/// Every operation needs a processor that has the type's instructions; pointers must be valid for `N` floats.
+pub(crate) trait Lanes: Copy {
+    /// Floats per register.
+    const N: usize;
+
+    unsafe fn zero() -> Self;
+    unsafe fn splat(x: f32) -> Self;
+    unsafe fn load(from: *const f32) -> Self;
+    unsafe fn store(self, to: *mut f32);
+    /// `self * b + c`.
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+    unsafe fn add(self, b: Self) -> Self;
+}
+
+/// Four floats that any compiler target can add and multiply.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable([f32; 4]);
+
+impl Lanes for Portable {
+    const N: usize = 4;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Self([0.0; 4])
+    }
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        Self([x; 4])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller vouches for four floats; the read does not need alignment.
+        Self(unsafe { from.cast::<[f32; 4]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: as in `load`.
+        unsafe { to.cast::<[f32; 4]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] * b.0[i] + c.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] + b.0[i]))
+    }
+}
+
+/// Implements [`Lanes`] by a processor's own operations.
+macro_rules! lanes {
+    ($type:ty, $n:literal, $zero:expr, $splat:path, $load:path, $store:path, $fma:expr, $add:path) => {
+        impl Lanes for $type {
+            const N: usize = $n;
+
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                // SAFETY: the caller vouches for the instruction set, here and below.
+                unsafe { $zero }
+            }
+            #[inline(always)]
+            unsafe fn splat(x: f32) -> Self {
+                // SAFETY: see `zero`.
+                unsafe { $splat(x) }
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const f32) -> Self {
+                // SAFETY: see `zero`; the caller vouches for the floats.
+                unsafe { $load(from) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut f32) {
+                // SAFETY: see `load`.
+                unsafe { $store(to, self) }
+            }
+            #[inline(always)]
+            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+                // SAFETY: see `zero`.
+                unsafe { $fma(self, b, c) }
+            }
+            #[inline(always)]
+            unsafe fn add(self, b: Self) -> Self {
+                // SAFETY: see `zero`.
+                unsafe { $add(self, b) }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Lanes;
+    use std::arch::x86_64::*;
+
+    lanes!(
+        __m256,
+        8,
+        _mm256_setzero_ps(),
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        |a, b, c| _mm256_fmadd_ps(a, b, c),
+        _mm256_add_ps
+    );
+    lanes!(
+        __m512,
+        16,
+        _mm512_setzero_ps(),
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        |a, b, c| _mm512_fmadd_ps(a, b, c),
+        _mm512_add_ps
+    );
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use super::Lanes;
+    use std::arch::aarch64::*;
+
+    lanes!(
+        float32x4_t,
+        4,
+        vdupq_n_f32(0.0),
+        vdupq_n_f32,
+        vld1q_f32,
+        vst1q_f32,
+        |a, b, c| vfmaq_f32(c, a, b),
+        vaddq_f32
+    );
+}

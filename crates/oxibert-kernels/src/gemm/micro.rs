@@ -1,0 +1,214 @@
+//! The inner part of a matrix product: a block of packed columns times rows, tile by tile in registers.
+//!
+//! A tile of `MR x NR` sums stays in registers over the whole depth of the block. Tiles at the lower border have
+//! fewer rows (each count is compiled), tiles at the right border compute on zeros and store what exists. So every
+//! element is summed in the same order wherever it lies: its bits depend on the depth and the instruction set only.
+
+use super::lanes::{Lanes, Portable};
+use crate::arch::{Isa, isa};
+
+/// How an output element begins before the products are added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Init {
+    /// From nothing.
+    Zero,
+    /// From what the output holds.
+    Keep,
+    /// From the bias of its column.
+    Bias(*const f32),
+}
+
+/// `c[rows, cols] = init + a[rows, depth] * b[depth, cols]`.
+pub(crate) struct Block {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) depth: usize,
+    /// Row-major rows `a_stride` apart; or, if `a_packed`, panels of [`Tile::mr`] rows, [depth, rows of the panel] each.
+    pub(crate) a: *const f32,
+    pub(crate) a_stride: usize,
+    pub(crate) a_packed: bool,
+    /// Panels of [`Tile::nr`] columns, [depth, nr] each, padded with zeros.
+    pub(crate) b: *const f32,
+    pub(crate) c: *mut f32,
+    pub(crate) c_stride: usize,
+    pub(crate) init: Init,
+}
+
+/// The register tile of an instruction set.
+#[derive(Clone, Copy)]
+pub(crate) struct Tile {
+    pub(crate) mr: usize,
+    pub(crate) nr: usize,
+    run: unsafe fn(&Block),
+}
+
+impl Tile {
+    /// The tile of this processor.
+    pub(crate) fn best() -> Self {
+        match isa() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => Self { mr: 12, nr: 32, run: avx512 },
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => Self { mr: 6, nr: 16, run: avx2 },
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => Self { mr: 6, nr: 16, run: neon },
+            _ => Self { mr: 4, nr: 8, run: portable },
+        }
+    }
+
+    /// Computes one block.
+    ///
+    /// # Safety
+    /// The pointers of `block` must be valid for its sizes, and nobody else may touch `c` meanwhile.
+    pub(crate) unsafe fn run(&self, block: &Block) {
+        // SAFETY: `best` chose a function that the processor can run; the caller vouches for the pointers.
+        unsafe { (self.run)(block) }
+    }
+}
+
+/// A block for one instruction set, with a tile compiled for each number of rows up to MR.
+macro_rules! block {
+    ($(#[$meta:meta])* $name:ident, $lanes:ty, $mr:literal, $vectors:literal, [$($rows:literal)*]) => {
+        $(#[$meta])*
+        unsafe fn $name(block: &Block) {
+            let nr = $vectors * <$lanes>::N;
+            for j in (0..block.cols).step_by(nr) {
+                for i in (0..block.rows).step_by($mr) {
+                    // SAFETY: the tile lies inside the block, whose pointers the caller vouches for.
+                    unsafe {
+                        match (block.rows - i).min($mr) {
+                            $($rows => tile::<$lanes, $rows, $vectors>(block, i, j),)*
+                            _ => unreachable!("a tile has at most {} rows", $mr),
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+block!(portable, Portable, 4, 2, [1 2 3 4]);
+#[cfg(target_arch = "x86_64")]
+block!(
+    #[target_feature(enable = "avx2,fma")]
+    avx2, std::arch::x86_64::__m256, 6, 2, [1 2 3 4 5 6]
+);
+#[cfg(target_arch = "x86_64")]
+block!(
+    #[target_feature(enable = "avx512f")]
+    avx512, std::arch::x86_64::__m512, 12, 2, [1 2 3 4 5 6 7 8 9 10 11 12]
+);
+#[cfg(target_arch = "aarch64")]
+block!(neon, std::arch::aarch64::float32x4_t, 6, 4, [1 2 3 4 5 6]);
+
+/// The tile of `R` rows at (i, j).
+#[inline(always)]
+unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usize, j: usize) {
+    // SAFETY: offsets stay inside the block; the caller vouches for the pointers and the instruction set.
+    unsafe {
+        let b = block.b.add(j * block.depth);
+        let c = block.c.add(i * block.c_stride + j);
+        (0..R).for_each(|r| prefetch(c.wrapping_add(r * block.c_stride)));
+        let sums = if block.a_packed {
+            multiply::<V, R, NV>(block.depth, block.a.add(i * block.depth), 1, R, b)
+        } else {
+            multiply::<V, R, NV>(block.depth, block.a.add(i * block.a_stride), block.a_stride, 1, b)
+        };
+        let cols = (block.cols - j).min(NV * V::N);
+        let init = match block.init {
+            Init::Bias(bias) => Init::Bias(bias.add(j)),
+            other => other,
+        };
+        if cols == NV * V::N {
+            store_whole(&sums, c, block.c_stride, init);
+        } else {
+            store_part(&sums, c, block.c_stride, cols, init);
+        }
+    }
+}
+
+/// Asks for a line of the output while its sums are computed; an address that does not exist does no harm.
+#[inline(always)]
+fn prefetch(c: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction is part of every x86-64 and never faults.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(c.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = c;
+}
+
+/// Sums over the depth: `a` steps by (`a_row`, `a_depth`), `b` is a packed panel.
+#[inline(always)]
+unsafe fn multiply<V: Lanes, const R: usize, const NV: usize>(
+    depth: usize,
+    a: *const f32,
+    a_row: usize,
+    a_depth: usize,
+    b: *const f32,
+) -> [[V; NV]; R] {
+    // SAFETY: the caller vouches for the pointers and the instruction set.
+    unsafe {
+        let mut sums = [[V::zero(); NV]; R];
+        for k in 0..depth {
+            let columns: [V; NV] = std::array::from_fn(|v| V::load(b.add((k * NV + v) * V::N)));
+            for (i, row) in sums.iter_mut().enumerate() {
+                let x = V::splat(*a.add(i * a_row + k * a_depth));
+                for (sum, column) in row.iter_mut().zip(columns) {
+                    *sum = x.mul_add(column, *sum);
+                }
+            }
+        }
+        sums
+    }
+}
+
+#[inline(always)]
+unsafe fn store_whole<V: Lanes, const R: usize, const NV: usize>(
+    sums: &[[V; NV]; R],
+    c: *mut f32,
+    stride: usize,
+    init: Init,
+) {
+    // SAFETY: the caller vouches for whole tiles at `c` and, if any, at the bias.
+    unsafe {
+        for (i, row) in sums.iter().enumerate() {
+            for (v, sum) in row.iter().enumerate() {
+                let to = c.add(i * stride + v * V::N);
+                match init {
+                    Init::Zero => sum.store(to),
+                    Init::Keep => V::load(to).add(*sum).store(to),
+                    Init::Bias(bias) => V::load(bias.add(v * V::N)).add(*sum).store(to),
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store_part<V: Lanes, const R: usize, const NV: usize>(
+    sums: &[[V; NV]; R],
+    c: *mut f32,
+    stride: usize,
+    cols: usize,
+    init: Init,
+) {
+    let mut line = [0.0f32; 64];
+    // SAFETY: the caller vouches for `cols` elements per row; a line holds the widest tile.
+    unsafe {
+        for (i, row) in sums.iter().enumerate() {
+            for (v, sum) in row.iter().enumerate() {
+                sum.store(line.as_mut_ptr().add(v * V::N));
+            }
+            for (j, sum) in line[..cols].iter().enumerate() {
+                let to = c.add(i * stride + j);
+                *to = match init {
+                    Init::Zero => *sum,
+                    Init::Keep => *to + *sum,
+                    Init::Bias(bias) => *bias.add(j) + *sum,
+                };
+            }
+        }
+    }
+}

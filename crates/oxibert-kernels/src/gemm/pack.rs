@@ -1,0 +1,155 @@
+//! Puts operands into the order in which the tiles read them: panels of a few columns, line after line.
+
+use crate::arch::versions;
+use crate::matrix::Mat;
+
+/// Panels that are filled side by side: more would evict each other from the first-level cache.
+const TOGETHER: usize = 8;
+
+/// What becomes of the last panel if the columns do not fill it.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Last {
+    /// It is as wide as the others, with zeros.
+    Padded,
+    /// It is as narrow as its columns.
+    Narrow,
+}
+
+/// Packs `b` [depth, cols] into panels of `width` columns, [depth, width] each.
+pub(crate) fn pack(b: Mat<'_>, width: usize, last: Last, to: &mut [f32]) {
+    let whole = b.cols / width * width;
+    let (panels, rest) = to.split_at_mut(whole * b.rows);
+    if b.rows > 0 {
+        pack_whole(b.part(0, b.rows, 0, whole), width, panels);
+    }
+    let tail = b.part(0, b.rows, whole, b.cols - whole);
+    if tail.cols > 0 {
+        let width = if last == Last::Padded { width } else { tail.cols };
+        pack_tail(tail, width, &mut rest[..width * b.rows]);
+    }
+}
+
+fn pack_whole(b: Mat<'_>, width: usize, to: &mut [f32]) {
+    if b.col_stride == 1 {
+        // Constant widths let the compiler copy whole registers; they are the tiles' of `micro`.
+        return match width {
+            4 => copy_4(b.data, b.row_stride, b.rows, to),
+            6 => copy_6(b.data, b.row_stride, b.rows, to),
+            8 => copy_8(b.data, b.row_stride, b.rows, to),
+            12 => copy_12(b.data, b.row_stride, b.rows, to),
+            16 => copy_16(b.data, b.row_stride, b.rows, to),
+            32 => copy_32(b.data, b.row_stride, b.rows, to),
+            _ => unreachable!("no tile is {width} wide"),
+        };
+    }
+    for (panel, to) in to.chunks_exact_mut(b.rows * width).enumerate() {
+        let b = b.part(0, b.rows, panel * width, width);
+        if b.row_stride == 1 && width.is_multiple_of(SQUARE) {
+            transpose(b.data, b.col_stride, width, to);
+        } else {
+            pack_tail(b, width, to);
+        }
+    }
+}
+
+/// Any strides, any width.
+fn pack_tail(b: Mat<'_>, width: usize, to: &mut [f32]) {
+    for (k, line) in to.chunks_exact_mut(width).enumerate() {
+        line[b.cols..].fill(0.0);
+        for (j, x) in line[..b.cols].iter_mut().enumerate() {
+            *x = b.data[k * b.row_stride + j * b.col_stride];
+        }
+    }
+}
+
+/// Lines that already lie side by side, `stride` apart, into panels of `W`.
+#[inline(always)]
+fn copy_panels<const W: usize>(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) {
+    for (group, to) in to.chunks_mut(TOGETHER * W * depth).enumerate() {
+        let cols = to.len() / depth;
+        for k in 0..depth {
+            let line = &from[k * stride + group * TOGETHER * W..][..cols];
+            for (panel, line) in line.chunks_exact(W).enumerate() {
+                to[(panel * depth + k) * W..][..W].copy_from_slice(line);
+            }
+        }
+    }
+}
+
+versions! {
+    fn copy_4(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) { copy_panels::<4>(from, stride, depth, to) }
+    fn copy_6(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) { copy_panels::<6>(from, stride, depth, to) }
+    fn copy_8(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) { copy_panels::<8>(from, stride, depth, to) }
+    fn copy_12(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) { copy_panels::<12>(from, stride, depth, to) }
+    fn copy_16(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) { copy_panels::<16>(from, stride, depth, to) }
+    fn copy_32(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) { copy_panels::<32>(from, stride, depth, to) }
+}
+
+/// Side of the squares that are transposed at a time.
+const SQUARE: usize = 8;
+
+/// A panel whose `width` columns lie as rows, `stride` apart: `to` gets them turned, in squares where they fit.
+fn transpose(from: &[f32], stride: usize, width: usize, to: &mut [f32]) {
+    let depth = to.len() / width;
+    let whole = depth / SQUARE * SQUARE;
+    for j in (0..width).step_by(SQUARE) {
+        for k in (0..whole).step_by(SQUARE) {
+            turn(&from[j * stride + k..], stride, &mut to[k * width + j..], width);
+        }
+    }
+    for (k, line) in to.chunks_exact_mut(width).enumerate().skip(whole) {
+        for (j, x) in line.iter_mut().enumerate() {
+            *x = from[j * stride + k];
+        }
+    }
+}
+
+/// Turns one square.
+#[inline]
+fn turn(from: &[f32], stride: usize, to: &mut [f32], width: usize) {
+    assert!(from.len() >= (SQUARE - 1) * stride + SQUARE && to.len() >= (SQUARE - 1) * width + SQUARE);
+    #[cfg(target_arch = "x86_64")]
+    if crate::arch::isa() >= crate::arch::Isa::Avx2 {
+        // SAFETY: the processor has AVX2, and the lengths were checked.
+        return unsafe { x86::turn(from.as_ptr(), stride, to.as_mut_ptr(), width) };
+    }
+    for k in 0..SQUARE {
+        for j in 0..SQUARE {
+            to[k * width + j] = from[j * stride + k];
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    /// Turns 8 x 8 floats: pairs, then fours, then halves of the registers change places.
+    ///
+    /// # Safety
+    /// Eight lines of eight floats must be readable at `from` and writable at `to`.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn turn(from: *const f32, stride: usize, to: *mut f32, width: usize) {
+        // SAFETY: the caller vouches for the lines.
+        let rows: [__m256; 8] = std::array::from_fn(|r| unsafe { _mm256_loadu_ps(from.add(r * stride)) });
+        let mut fours = [_mm256_setzero_ps(); 8];
+        for half in [0, 4] {
+            let [a, b, c, d] = [rows[half], rows[half + 1], rows[half + 2], rows[half + 3]];
+            let (low, low2) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+            let (high, high2) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+            fours[half] = _mm256_shuffle_ps::<0x44>(low, low2);
+            fours[half + 1] = _mm256_shuffle_ps::<0xEE>(low, low2);
+            fours[half + 2] = _mm256_shuffle_ps::<0x44>(high, high2);
+            fours[half + 3] = _mm256_shuffle_ps::<0xEE>(high, high2);
+        }
+        for r in 0..4 {
+            let near = _mm256_permute2f128_ps::<0x20>(fours[r], fours[r + 4]);
+            let far = _mm256_permute2f128_ps::<0x31>(fours[r], fours[r + 4]);
+            // SAFETY: the caller vouches for the lines.
+            unsafe {
+                _mm256_storeu_ps(to.add(r * width), near);
+                _mm256_storeu_ps(to.add((r + 4) * width), far);
+            }
+        }
+    }
+}

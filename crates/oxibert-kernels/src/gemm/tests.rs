@@ -1,0 +1,97 @@
+//! The fast product against the plain one, at every border, and the same bits for any number of threads.
+
+use super::*;
+use crate::scalar;
+use crate::testing::{assert_close, noise, on_threads};
+
+const SIZES: [usize; 8] = [0, 1, 2, 7, 16, 17, 33, 50];
+
+fn check(m: usize, k: usize, n: usize, form: &str, start: &str) {
+    let (a, b) = (noise(m * k, 1), noise(k * n, 2));
+    let (bias, old) = (noise(n, 3), noise(m * n, 4));
+    let a = if form == "dw" { Mat::new(&a, k, m).t() } else { Mat::new(&a, m, k) };
+    let b = if form == "linear" { Mat::new(&b, n, k).t() } else { Mat::new(&b, k, n) };
+    let mut want = match start {
+        "add" => old.clone(),
+        "bias" => bias.iter().copied().cycle().take(m * n).collect(),
+        _ => vec![0.0; m * n],
+    };
+    scalar::gemm(&mut want, a, b);
+    let start = match start {
+        "add" => Start::Add,
+        "bias" => Start::Bias(&bias),
+        _ => Start::Zero,
+    };
+    let mut out = old;
+    gemm(MatMut::new(&mut out, m, n), a, b, start);
+    assert_close(&out, &want, 2e-5, &format!("{form} [{m}, {k}] x [{k}, {n}] {start:?}"));
+}
+
+#[test]
+fn equals_the_plain_product_at_every_border() {
+    for m in SIZES {
+        for n in SIZES {
+            for k in [0, 1, 9, 64] {
+                for form in ["linear", "dx", "dw"] {
+                    check(m, k, n, form, "zero");
+                    check(m, k, n, form, "add");
+                    check(m, k, n, form, "bias");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_sums_cross_the_blocks_of_the_depth() {
+    for k in [255, 256, 257, 600, 769] {
+        for form in ["linear", "dx", "dw"] {
+            check(203, k, 37, form, "bias");
+            check(5, k, 130, form, "add");
+        }
+    }
+}
+
+#[test]
+fn columns_inside_a_wider_buffer_are_left_alone() {
+    let (a, b) = (noise(5 * 3, 1), noise(3 * 4, 2));
+    let mut wide = vec![7.0; 5 * 8];
+    let [_, right] = MatMut::split_columns::<2>(&mut wide, 4);
+    gemm(right, Mat::new(&a, 5, 3), Mat::new(&b, 3, 4), Start::Zero);
+    let mut want = vec![0.0; 20];
+    scalar::gemm(&mut want, Mat::new(&a, 5, 3), Mat::new(&b, 3, 4));
+    for (row, want) in wide.chunks_exact(8).zip(want.chunks_exact(4)) {
+        assert_eq!(row[..4], [7.0; 4]);
+        assert_close(&row[4..], want, 1e-5, "the right half");
+    }
+}
+
+#[test]
+fn packed_weights_and_any_batch_give_the_same_bits() {
+    let (n, i, o) = (70, 300, 45);
+    let (x, w, bias) = (noise(n * i, 1), noise(o * i, 2), noise(o, 3));
+    let mut y = vec![0.0; n * o];
+    linear(&x, &w, Some(&bias), i, &mut y);
+    let packed = PackedWeight::new(&w, i);
+    let mut again = vec![0.0; n * o];
+    packed.linear(&x, Some(&bias), &mut again);
+    assert_eq!(y, again);
+    let mut one = vec![0.0; o];
+    packed.linear(&x[9 * i..10 * i], Some(&bias), &mut one);
+    assert_eq!(one, y[9 * o..10 * o]);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let (m, k, n) = (500, 300, 400);
+    let (a, b) = (noise(m * k, 1), noise(k * n, 2));
+    let product = |threads| {
+        on_threads(threads, || {
+            let mut out = vec![0.0; m * n];
+            gemm(MatMut::new(&mut out, m, n), Mat::new(&a, k, m).t(), Mat::new(&b, k, n), Start::Zero);
+            out
+        })
+    };
+    let one = product(1);
+    assert!(one == product(2) && one == product(3) && one == product(8));
+}
