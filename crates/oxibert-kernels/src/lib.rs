@@ -2,4 +2,4 @@
 
 mod mapped;
 
-pub use mapped::MappedFile;
+pub use mapped::{MappedFile, as_f32};
