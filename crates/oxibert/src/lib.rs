@@ -4,6 +4,7 @@
 //!
 //! - [`text`]: raw text to token ids and back; learning a vocabulary; sentences; Chinese words.
 //! - [`data`]: text files of any size, plain or compressed; atomic writes.
+//! - [`model`]: the shape of a BERT, the names of its parameters, Hugging Face checkpoints in and out.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
 
@@ -11,6 +12,7 @@
 
 pub mod data;
 mod error;
+pub mod model;
 pub mod text;
 pub mod world;
 
