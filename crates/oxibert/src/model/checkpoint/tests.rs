@@ -173,7 +173,7 @@ fn shards_are_one_checkpoint() {
     assert!(refused(map("three.safetensors")).contains("cannot read"));
     assert!(refused(map("../two.safetensors")).contains("expected the name of a file beside the index"));
     assert!(refused(map("/etc/passwd")).contains("beside the index"));
-    assert!(refused(json!({ "b": 1 })).contains("\"b\" is in 1, expected a file's name"));
+    assert!(refused(json!({ "b": 1 })).contains("\"b\" is in 1, expected the name of a file"));
     assert!(refused(Value::Null).contains("no \"weight_map\""));
 }
 

@@ -75,10 +75,11 @@ impl Weights {
         for (number, source) in sources.iter().enumerate() {
             for entry in source.entries()? {
                 let name = canonical(&entry.name).into_owned();
-                let problem = format!("tensor {:?} is there twice; expected every name once", entry.name);
-                if tensors.insert(name, (number, entry)).is_some() {
+                if tensors.contains_key(&name) {
+                    let problem = format!("tensor {:?} is there twice; expected every name once", entry.name);
                     return Err(Error::content(&source.path, None, problem));
                 }
+                tensors.insert(name, (number, entry));
             }
         }
         Ok(Self { path: path.to_owned(), sources, tensors })
@@ -223,23 +224,20 @@ impl Weights {
 fn shard_map(object: &Map<String, Value>) -> Result<Vec<(&str, &str)>, String> {
     let map = object.get("weight_map").and_then(Value::as_object);
     let map = map.ok_or("no \"weight_map\" in it; expected the index of a sharded checkpoint")?;
-    let plain = |file: &str| {
-        let mut parts = Path::new(file).components();
-        matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
-    };
-    let pair = |(name, file): (&'_ String, &'_ Value)| match file.as_str() {
-        Some(_) => Ok(()),
-        None => Err(format!("weight_map: {name:?} is in {file}, expected a file's name")),
-    };
-    map.iter().try_for_each(pair)?;
-    let pairs: Vec<(&str, &str)> =
-        map.iter().filter_map(|(name, file)| Some((name.as_str(), file.as_str()?))).collect();
-    match pairs.iter().find(|(_, file)| !plain(file)) {
-        Some((name, file)) => {
-            Err(format!("weight_map: {name:?} is in {file:?}, expected the name of a file beside the index"))
-        }
-        None => Ok(pairs),
-    }
+    map.iter()
+        .map(|(name, file)| match file.as_str() {
+            Some(file) if is_plain(file) => Ok((name.as_str(), file)),
+            _ => Err(format!(
+                "weight_map: {name:?} is in {file}, expected the name of a file beside the index"
+            )),
+        })
+        .collect()
+}
+
+/// Whether a path is a name and nothing else, so that it cannot lead out of the directory.
+fn is_plain(file: &str) -> bool {
+    let mut parts = Path::new(file).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
 /// The values of a tensor in row-major order.
