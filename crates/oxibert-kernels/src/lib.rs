@@ -48,7 +48,7 @@ pub use embedding::{Lookup, embed, embed_backward};
 pub use gemm::{PackedWeight, Start, gemm, linear, linear_dw, linear_dx};
 pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm, add_layer_norm_backward};
 pub use loss::{CrossEntropy, IGNORE, cross_entropy, softmax};
-pub use mapped::MappedFile;
+pub use mapped::{MappedFile, as_f32};
 pub use matrix::{Mat, MatMut};
 pub use optimizer::{AdamW, adamw, axpy, scale, squared_norm};
 pub use peak::{Cpu, cpu, measured_peak};

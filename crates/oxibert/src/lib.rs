@@ -6,6 +6,7 @@
 //! - [`data`]: text files of any size, plain or compressed; atomic writes.
 //! - [`progress`]: how long work says where it is.
 //! - [`random`]: chance as a function of (seed, purpose, index), used wherever anything is drawn.
+//! - [`model`]: the shape of a BERT, the names of its parameters, Hugging Face checkpoints in and out.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
 //! ```
@@ -24,6 +25,7 @@ pub mod data;
 mod error;
 pub mod progress;
 pub mod random;
+pub mod model;
 pub mod text;
 pub mod world;
 

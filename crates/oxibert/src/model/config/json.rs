@@ -1,0 +1,264 @@
+//! `config.json` in and out.
+//!
+//! Unknown keys are accepted and kept, because the file is others' too; a value that we cannot honour is
+//! refused by its name.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{Activation, Config, Positions};
+use crate::data::files;
+use crate::{Error, Result};
+
+/// Our own keys, for what no other library has.
+const HEAD_ACT: &str = "oxibert_head_act";
+const POSITIONS: &str = "oxibert_position_embedding_type";
+
+/// Longer JSON than this beside a checkpoint is not what it claims to be.
+const LONGEST: u64 = 16 << 20;
+
+impl Config {
+    /// Loads a `config.json`.
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::from_object(read_object(path)?, path)
+    }
+
+    /// Reads the content of a `config.json`; `path` is for the messages.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self> {
+        Self::from_object(parse_object(bytes, path)?, path)
+    }
+
+    fn from_object(object: Map<String, Value>, path: &Path) -> Result<Self> {
+        let config = Fields(object).config().map_err(|problem| Error::content(path, None, problem))?;
+        config.check().map(|()| config).map_err(|error| match error {
+            Error::Setting { name, problem } => Error::content(path, None, format!("{name}: {problem}")),
+            other => other,
+        })
+    }
+
+    /// Writes a `config.json` atomically, its keys in order, as `transformers` does.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        self.check()?;
+        files::save(path, |out| {
+            serde_json::to_writer_pretty(&mut *out, &self.to_json())?;
+            writeln!(out)
+        })
+    }
+
+    /// The keys and values of `config.json`.
+    pub fn to_json(&self) -> BTreeMap<String, Value> {
+        let mut keys: BTreeMap<String, Value> = self.other.clone().into_iter().collect();
+        let mut set = |name: &str, value: Value| drop(keys.insert(name.to_owned(), value));
+        set("model_type", "bert".into());
+        set("vocab_size", self.vocab_size.into());
+        set("hidden_size", self.hidden_size.into());
+        set("num_hidden_layers", self.num_hidden_layers.into());
+        set("num_attention_heads", self.num_attention_heads.into());
+        set("intermediate_size", self.intermediate_size.into());
+        set("hidden_act", self.hidden_act.name().into());
+        set("hidden_dropout_prob", self.hidden_dropout_prob.into());
+        set("attention_probs_dropout_prob", self.attention_probs_dropout_prob.into());
+        set("classifier_dropout", self.classifier_dropout.into());
+        set("max_position_embeddings", self.max_position_embeddings.into());
+        set("type_vocab_size", self.type_vocab_size.into());
+        set("position_embedding_type", "absolute".into());
+        set("initializer_range", self.initializer_range.into());
+        set("layer_norm_eps", self.layer_norm_eps.into());
+        set("pad_token_id", self.pad_token_id.into());
+        set("tie_word_embeddings", self.tie_word_embeddings.into());
+        // We write f32; `transformers` makes the model in the type that stands here.
+        set("torch_dtype", "float32".into());
+        keys.remove("dtype");
+        self.add_optional(&mut keys);
+        keys
+    }
+
+    fn add_optional(&self, keys: &mut BTreeMap<String, Value>) {
+        let mut set = |name: &str, value: Value| drop(keys.insert(name.to_owned(), value));
+        if !self.architectures.is_empty() {
+            set("architectures", self.architectures.clone().into());
+        }
+        if self.head_act != self.hidden_act {
+            set(HEAD_ACT, self.head_act.name().into());
+        }
+        if self.position_embedding_type == Positions::Sinusoidal {
+            set(POSITIONS, "sinusoidal".into());
+        }
+        if let Some(kind) = &self.problem_type {
+            set("problem_type", kind.clone().into());
+        }
+        if !self.labels.is_empty() {
+            let labels = || self.labels.iter().enumerate();
+            let by_id: Map<_, _> =
+                labels().map(|(id, label)| (id.to_string(), label.clone().into())).collect();
+            let by_label: Map<_, _> = labels().map(|(id, label)| (label.clone(), id.into())).collect();
+            set("id2label", by_id.into());
+            set("label2id", by_label.into());
+        }
+    }
+}
+
+/// Loads a JSON object of a sensible size.
+pub(in crate::model) fn read_object(path: &Path) -> Result<Map<String, Value>> {
+    let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
+    if bytes.len() as u64 > LONGEST {
+        let problem = format!("it is longer than {LONGEST} bytes; expected a short JSON object");
+        return Err(Error::content(path, None, problem));
+    }
+    parse_object(&bytes, path)
+}
+
+fn parse_object(bytes: &[u8], path: &Path) -> Result<Map<String, Value>> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Error::content(path, Some(error.line().max(1)), format!("expected a JSON object: {error}"))
+    })
+}
+
+/// The keys not yet read.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn config(mut self) -> Result<Config, String> {
+        self.check_family()?;
+        let hidden_act = self.activation("hidden_act")?.unwrap_or(Activation::Gelu);
+        let sizes = [self.required("vocab_size")?, self.required("hidden_size")?];
+        let base = Config::with_sizes(sizes[0], sizes[1], self.required("intermediate_size")?);
+        Ok(Config {
+            architectures: self.optional("architectures", "a list of names")?.unwrap_or_default(),
+            num_hidden_layers: self.required("num_hidden_layers")?,
+            num_attention_heads: self.required("num_attention_heads")?,
+            hidden_act,
+            head_act: self.activation(HEAD_ACT)?.unwrap_or(hidden_act),
+            hidden_dropout_prob: self.number("hidden_dropout_prob")?.unwrap_or(base.hidden_dropout_prob),
+            attention_probs_dropout_prob: self
+                .number("attention_probs_dropout_prob")?
+                .unwrap_or(base.attention_probs_dropout_prob),
+            classifier_dropout: self.number("classifier_dropout")?,
+            max_position_embeddings: self
+                .size("max_position_embeddings")?
+                .unwrap_or(base.max_position_embeddings),
+            type_vocab_size: self.size("type_vocab_size")?.unwrap_or(base.type_vocab_size),
+            position_embedding_type: self.positions()?,
+            initializer_range: self.number("initializer_range")?.unwrap_or(base.initializer_range),
+            layer_norm_eps: self.number("layer_norm_eps")?.unwrap_or(base.layer_norm_eps),
+            pad_token_id: self.pad()?,
+            tie_word_embeddings: self.optional("tie_word_embeddings", "true or false")?.unwrap_or(true),
+            labels: self.labels()?,
+            problem_type: self.optional("problem_type", "a name")?,
+            other: self.0,
+            ..base
+        })
+    }
+
+    /// Refuses, by name, a model of another family. The first BERT configs had no `model_type`.
+    fn check_family(&mut self) -> Result<(), String> {
+        if let Some(found) = self.0.shift_remove("model_type")
+            && found != "bert"
+        {
+            return Err(format!(
+                "model_type is {}, expected \"bert\": oxibert reads BERT models",
+                short(&found)
+            ));
+        }
+        for name in ["is_decoder", "add_cross_attention"] {
+            if self.0.get(name) == Some(&Value::Bool(true)) {
+                return Err(format!("{name} is true, expected false: oxibert reads BERT encoders"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of `name`; a null is as good as none.
+    fn optional<T: DeserializeOwned>(&mut self, name: &str, expected: &str) -> Result<Option<T>, String> {
+        match self.0.shift_remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(found) => {
+                let shown = short(&found);
+                serde_json::from_value(found)
+                    .map(Some)
+                    .map_err(|_| format!("{name} is {shown}, expected {expected}"))
+            }
+        }
+    }
+
+    fn size(&mut self, name: &str) -> Result<Option<usize>, String> {
+        self.optional(name, "a whole number")
+    }
+
+    fn required(&mut self, name: &str) -> Result<usize, String> {
+        self.size(name)?.ok_or_else(|| format!("{name} is missing; expected the config.json of a BERT model"))
+    }
+
+    fn number(&mut self, name: &str) -> Result<Option<f64>, String> {
+        self.optional(name, "a number")
+    }
+
+    fn activation(&mut self, name: &str) -> Result<Option<Activation>, String> {
+        let Some(found) = self.optional::<String>(name, "an activation's name")? else { return Ok(None) };
+        let known = Activation::from_name(&found);
+        let refuse = || {
+            format!(
+                "{name} is {}, expected one of {}",
+                short(&found.as_str().into()),
+                Activation::all_names()
+            )
+        };
+        known.map(Some).ok_or_else(refuse)
+    }
+
+    fn positions(&mut self) -> Result<Positions, String> {
+        let theirs = self.optional::<String>("position_embedding_type", "a name")?;
+        let ours = self.optional::<String>(POSITIONS, "a name")?;
+        match ours.or(theirs).as_deref() {
+            None | Some("absolute") => Ok(Positions::Absolute),
+            Some("sinusoidal") => Ok(Positions::Sinusoidal),
+            Some(found) => Err(format!(
+                "position_embedding_type is {}, expected absolute or sinusoidal",
+                short(&found.into())
+            )),
+        }
+    }
+
+    /// Without a word on it the padding is 0; an explicit null means that there is none.
+    fn pad(&mut self) -> Result<Option<u32>, String> {
+        if self.0.contains_key("pad_token_id") {
+            self.optional("pad_token_id", "a token id")
+        } else {
+            Ok(Some(0))
+        }
+    }
+
+    /// The labels in the order of their ids, which must be 0, 1, 2, … without a gap.
+    fn labels(&mut self) -> Result<Vec<String>, String> {
+        let Some(map) = self.optional::<Map<String, Value>>("id2label", "an object of labels")? else {
+            return Ok(Vec::new());
+        };
+        self.0.shift_remove("label2id");
+        let label = |id: usize| match map.get(&id.to_string()) {
+            Some(Value::String(label)) => Ok(label.clone()),
+            Some(Value::Number(label)) => Ok(label.to_string()),
+            Some(found) => Err(format!("id2label: {id} has the label {}, expected a name", short(found))),
+            None => Err(format!(
+                "id2label: no label for {id}; expected {} labels with the ids 0 to {}",
+                map.len(),
+                map.len() - 1
+            )),
+        };
+        (0..map.len()).map(label).collect()
+    }
+}
+
+/// A value as a message shows it.
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 60 { text } else { text.chars().take(60).chain("…".chars()).collect() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! BERT itself: its configuration, the names of its parameters, and Hugging Face checkpoints in and out.
+//!
+//! ```text
+//! config.json -> Config -> names::parameters -> Checkpoint (model.safetensors, pytorch_model.bin) -> the layers
+//! ```
+//!
+//! Everything here that reads a file is a door: it checks, and says which tensor or field is wrong, what was
+//! expected and what was found. What has passed is trusted further in.
+
+pub mod checkpoint;
+mod config;
+pub mod names;
+mod positions;
+
+pub use checkpoint::{Checkpoint, Weights};
+pub use config::{Activation, Config, PRESETS, Positions};
+pub use names::{Block, Kind, Param, Parts};
+pub use positions::sinusoids;
