@@ -23,9 +23,9 @@
 
 pub mod data;
 mod error;
+pub mod model;
 pub mod progress;
 pub mod random;
-pub mod model;
 pub mod text;
 pub mod world;
 
