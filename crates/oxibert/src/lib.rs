@@ -24,6 +24,7 @@
 pub mod data;
 mod error;
 pub mod model;
+pub mod nn;
 pub mod progress;
 pub mod random;
 pub mod text;

@@ -7,12 +7,20 @@
 //! Everything here that reads a file is a door: it checks, and says which tensor or field is wrong, what was
 //! expected and what was found. What has passed is trusted further in.
 
+mod bert;
 pub mod checkpoint;
 mod config;
+mod embeddings;
+mod encoder;
+mod heads;
 pub mod names;
 mod positions;
+mod pretraining;
 
+pub use bert::{Bert, BertWork};
 pub use checkpoint::{Checkpoint, Weights};
 pub use config::{Activation, Config, PRESETS, Positions};
+pub use encoder::{DropoutPlan, Inspection, Keep};
 pub use names::{Block, Kind, Param, Parts};
 pub use positions::sinusoids;
+pub use pretraining::{Losses, Pretraining, Targets, Work};

@@ -207,8 +207,13 @@ impl List {
     fn layer(&mut self, layer: usize, inner: usize) {
         let block = Block::Layer(layer);
         let at = |part: &str| format!("bert.encoder.layer.{layer}.{part}");
-        for part in ["query", "key", "value"] {
-            self.square(block, &at(&format!("attention.self.{part}")));
+        // Matrices first, then biases: side by side, the three are one matrix [3H, H] to the layers.
+        for (suffix, kind, shape) in
+            [("weight", Kind::Weight, &[self.hidden; 2][..]), ("bias", Kind::Bias, &[self.hidden])]
+        {
+            for part in ["query", "key", "value"] {
+                self.push(block, kind, at(&format!("attention.self.{part}.{suffix}")), shape);
+            }
         }
         self.square(block, &at("attention.output.dense"));
         self.layer_norm(block, &at("attention.output"));

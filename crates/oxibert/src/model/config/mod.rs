@@ -82,6 +82,17 @@ pub enum Activation {
     Tanh,
 }
 
+impl From<Activation> for oxibert_kernels::Activation {
+    fn from(activation: Activation) -> Self {
+        match activation {
+            Activation::Gelu => Self::Gelu,
+            Activation::GeluTanh => Self::GeluTanh,
+            Activation::Relu => Self::Relu,
+            Activation::Tanh => Self::Tanh,
+        }
+    }
+}
+
 /// Where a token's position comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Positions {

@@ -1,0 +1,131 @@
+//! A trained BERT, ready to be asked: text's token ids in, hidden states, pooled vectors and [MASK] candidates out.
+
+use std::path::Path;
+
+use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
+use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
+use super::names::{Parts, parameters};
+use super::{Checkpoint, Config};
+use crate::data::Batch;
+use crate::nn::Layout;
+use crate::nn::frozen::Frozen;
+use crate::{Error, Result};
+
+/// A checkpoint that answers. It can be shared between threads; each keeps a [`BertWork`] of its own.
+#[derive(Debug)]
+pub struct Bert {
+    config: Config,
+    numbers: Frozen,
+    encoder: Encoder,
+    pooler: Option<Pooler>,
+    mlm: Option<Mlm>,
+    nsp: Option<Nsp>,
+}
+
+/// The memory of forward passes, reused from batch to batch.
+#[derive(Debug, Default)]
+pub struct BertWork {
+    activations: Activations,
+    pooler: PoolerState,
+    mlm: MlmState,
+    nsp: NspState,
+}
+
+impl Bert {
+    /// Opens a checkpoint: a Hugging Face directory, or a weight file with its config.json beside it.
+    ///
+    /// The weights are mapped, not read; matrices are packed when they are first used. Which heads there are follows
+    /// from the tensors.
+    pub fn open(path: &Path) -> Result<Self> {
+        let Checkpoint { config, weights } = Checkpoint::open(path)?;
+        let parts = Parts {
+            pooler: weights.contains("bert.pooler.dense.weight"),
+            mlm: weights.contains("cls.predictions.transform.dense.weight"),
+            nsp: weights.contains("cls.seq_relationship.weight"),
+        };
+        let layout = Layout::new(parameters(&config, parts));
+        Ok(Self {
+            encoder: Encoder::new(&layout, &config),
+            pooler: parts.pooler.then(|| Pooler::new(&layout)),
+            mlm: parts.mlm.then(|| Mlm::new(&layout, &config)),
+            nsp: parts.nsp.then(|| Nsp::new(&layout)),
+            numbers: Frozen::new(weights, layout)?,
+            config,
+        })
+    }
+
+    /// Its shape.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Whether it has a pooler.
+    pub fn has_pooler(&self) -> bool {
+        self.pooler.is_some()
+    }
+
+    /// Whether it has a masked-language-model head.
+    pub fn has_mlm(&self) -> bool {
+        self.mlm.is_some()
+    }
+
+    /// The last layer's output, `[N, H]`; with `inspection`, every layer's and all attention weights too.
+    ///
+    /// The batch must have passed [`Batch::check`].
+    pub fn hidden<'w>(
+        &self,
+        batch: &Batch,
+        work: &'w mut BertWork,
+        inspection: Option<&mut Inspection>,
+    ) -> &'w [f32] {
+        let BertWork { activations, .. } = work;
+        self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, inspection)
+    }
+
+    /// The pooled vectors, `[B, H]`.
+    pub fn pooled<'w>(&self, batch: &Batch, work: &'w mut BertWork) -> Result<&'w [f32]> {
+        let pooler = self.pooler.as_ref().ok_or_else(|| self.lacks("pooler", "bert.pooler.dense.weight"))?;
+        let BertWork { activations, pooler: state, .. } = work;
+        let hidden =
+            self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None);
+        let firsts: Vec<u32> = batch.firsts().collect();
+        Ok(pooler.forward(&self.numbers, hidden, &firsts, state))
+    }
+
+    /// The logits over the vocabulary at the tokens `chosen` of the batch, `[M, V]`.
+    pub fn mlm_logits<'w>(
+        &self,
+        batch: &Batch,
+        chosen: &[u32],
+        work: &'w mut BertWork,
+    ) -> Result<&'w mut [f32]> {
+        let missing = "cls.predictions.transform.dense.weight";
+        let mlm = self.mlm.as_ref().ok_or_else(|| self.lacks("masked-language-model head", missing))?;
+        let BertWork { activations, mlm: state, .. } = work;
+        let hidden =
+            self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None);
+        Ok(mlm.forward(&self.numbers, hidden, chosen, state))
+    }
+
+    /// The next-sentence logits, `[B, 2]`: the first for "it follows".
+    pub fn nsp_logits<'w>(&self, batch: &Batch, work: &'w mut BertWork) -> Result<&'w [f32]> {
+        let nsp = self
+            .nsp
+            .as_ref()
+            .ok_or_else(|| self.lacks("next-sentence head", "cls.seq_relationship.weight"))?;
+        let pooled = self.pooled(batch, work)?.to_vec();
+        Ok(nsp.forward(&self.numbers, &pooled, &mut work.nsp))
+    }
+
+    /// Explains an output that is not a number: names the tensor that is sick, if one is.
+    pub fn check_finite(&self) -> Result<()> {
+        let params: Vec<_> = self.numbers.layout().iter().map(|(param, _)| param.clone()).collect();
+        self.numbers.weights().check_finite(&params)
+    }
+
+    fn lacks(&self, head: &str, tensor: &str) -> Error {
+        let problem =
+            format!("the checkpoint has no {head} (no tensor {tensor}); take a checkpoint that has one");
+        Error::content(self.numbers.weights().path(), None, problem)
+    }
+}

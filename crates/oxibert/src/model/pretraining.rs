@@ -1,0 +1,175 @@
+//! BERT as it is pretrained: the encoder with both heads, and one training step's gradients.
+
+use super::Config;
+use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
+use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
+use super::names::{Parts, parameters};
+use crate::data::Batch;
+use crate::nn::{Layout, fit};
+
+/// What the model shall have said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// The masked tokens' places in the batch, `[M]`.
+    pub masked: Vec<u32>,
+    /// The tokens that stood there, `[M]`.
+    pub labels: Vec<u32>,
+    /// For each sequence, 0 if its second text followed the first, 1 if not, `[B]`; empty without next-sentence
+    /// prediction.
+    pub next: Vec<u32>,
+}
+
+/// The figures of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Losses {
+    /// The mean cross-entropy of the masked tokens.
+    pub mlm: f64,
+    /// The mean cross-entropy of next-sentence prediction.
+    pub nsp: f64,
+    /// Masked tokens guessed right.
+    pub mlm_correct: usize,
+    /// Sequences guessed right.
+    pub nsp_correct: usize,
+}
+
+impl Losses {
+    /// What training makes smaller.
+    pub fn total(&self) -> f64 {
+        self.mlm + self.nsp
+    }
+}
+
+/// The memory of a step: it grows to the largest batch and then stays.
+#[derive(Debug, Default)]
+pub struct Work {
+    activations: Activations,
+    pooler: PoolerState,
+    mlm: MlmState,
+    nsp: NspState,
+    firsts: Vec<u32>,
+    dhidden: Vec<f32>,
+    dpooled: Vec<f32>,
+}
+
+/// The encoder with the heads of pretraining.
+#[derive(Debug, Clone)]
+pub struct Pretraining {
+    config: Config,
+    layout: Layout,
+    encoder: Encoder,
+    pooler: Pooler,
+    mlm: Mlm,
+    nsp: Nsp,
+}
+
+impl Pretraining {
+    /// The model of this shape.
+    pub fn new(config: &Config) -> Self {
+        let layout = Layout::new(parameters(config, Parts::PRETRAINING));
+        Self {
+            encoder: Encoder::new(&layout, config),
+            pooler: Pooler::new(&layout),
+            mlm: Mlm::new(&layout, config),
+            nsp: Nsp::new(&layout),
+            config: config.clone(),
+            layout,
+        }
+    }
+
+    /// Its shape.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The layout of its parameters.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The losses of a batch; nothing is dropped and no gradient computed.
+    pub fn evaluate(&self, values: &[f32], batch: &Batch, targets: &Targets, work: &mut Work) -> Losses {
+        self.forward(values, batch, targets, DropoutPlan::OFF, Keep::Nothing, work, false)
+    }
+
+    /// The logits of a batch, and what else `inspection` asks for: masked tokens `[M, V]`, next sentence `[B, 2]`.
+    pub fn logits<'w>(
+        &self,
+        values: &[f32],
+        batch: &Batch,
+        masked: &[u32],
+        work: &'w mut Work,
+        inspection: Option<&mut Inspection>,
+    ) -> (&'w [f32], &'w [f32]) {
+        let Work { activations, pooler, mlm, nsp, firsts, .. } = work;
+        first_tokens(batch, firsts);
+        let hidden =
+            self.encoder.forward(values, batch, DropoutPlan::OFF, Keep::Nothing, activations, inspection);
+        let mlm = self.mlm.forward(values, hidden, masked, mlm);
+        let pooled = self.pooler.forward(values, hidden, firsts, pooler);
+        (mlm, self.nsp.forward(values, pooled, nsp))
+    }
+
+    /// Adds the gradient of the batch's loss to `gradients`, and tells the loss.
+    #[allow(clippy::too_many_arguments)] // a step's inputs and outputs, each a plain value
+    pub fn gradients(
+        &self,
+        values: &[f32],
+        gradients: &mut [f32],
+        batch: &Batch,
+        targets: &Targets,
+        dropout: DropoutPlan,
+        keep: Keep,
+        work: &mut Work,
+    ) -> Losses {
+        let losses = self.forward(values, batch, targets, dropout, keep, work, true);
+        let Work { activations, pooler, mlm, nsp, firsts, dhidden, dpooled } = work;
+        let length = batch.tokens() * self.config.hidden_size;
+        let dhidden = fit(dhidden, length);
+        dhidden.fill(0.0);
+        self.mlm.backward(values, gradients, &targets.masked, mlm, dhidden);
+        if !targets.next.is_empty() {
+            let dpooled = fit(dpooled, batch.sequences() * self.config.hidden_size);
+            self.nsp.backward(values, gradients, pooler.y(dpooled.len()), nsp, dpooled);
+            self.pooler.backward(values, gradients, firsts, pooler, dpooled, dhidden);
+        }
+        self.encoder.backward(values, gradients, batch, dropout, keep, activations, dhidden);
+        losses
+    }
+
+    /// Runs to the losses; with `backward`, the logits become gradients.
+    #[allow(clippy::too_many_arguments)] // as above
+    fn forward(
+        &self,
+        values: &[f32],
+        batch: &Batch,
+        targets: &Targets,
+        dropout: DropoutPlan,
+        keep: Keep,
+        work: &mut Work,
+        backward: bool,
+    ) -> Losses {
+        let Work { activations, pooler, mlm, nsp, firsts, .. } = work;
+        first_tokens(batch, firsts);
+        let hidden = self.encoder.forward(values, batch, dropout, keep, activations, None);
+        let scale = |count: usize| if backward { 1.0 / count.max(1) as f32 } else { 0.0 };
+        let mut losses = Losses::default();
+        self.mlm.forward(values, hidden, &targets.masked, mlm);
+        let loss = self.mlm.loss(&targets.labels, scale(targets.labels.len()), mlm);
+        losses.mlm = loss.loss / loss.rows.max(1) as f64;
+        losses.mlm_correct = loss.correct;
+        if !targets.next.is_empty() {
+            let pooled = self.pooler.forward(values, hidden, firsts, pooler);
+            self.nsp.forward(values, pooled, nsp);
+            let loss = self.nsp.loss(&targets.next, scale(targets.next.len()), nsp);
+            losses.nsp = loss.loss / loss.rows.max(1) as f64;
+            losses.nsp_correct = loss.correct;
+        }
+        losses
+    }
+}
+
+/// The first token of every sequence, into memory that is reused.
+fn first_tokens(batch: &Batch, firsts: &mut Vec<u32>) {
+    firsts.clear();
+    firsts.extend(batch.firsts());
+}

@@ -1,0 +1,105 @@
+//! The feed-forward sub-layer: `y = LN(x + dropout(W2 f(W1 x + b1) + b2))`.
+
+use oxibert_kernels::{self as kernels, Activation, Dropout};
+
+use super::linear::{Moments, NormStep};
+use super::{Layout, Linear, NormPlace, Numbers, fit};
+
+/// Two linear layers with an activation between them, their residual and LayerNorm.
+#[derive(Debug, Clone)]
+pub(crate) struct FeedForward {
+    inner: Linear,
+    outer: Linear,
+    norm: NormPlace,
+    activation: Activation,
+}
+
+/// What forward leaves for backward.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// Before the activation.
+    z: Vec<f32>,
+    /// After it.
+    a: Vec<f32>,
+    sum: Vec<f32>,
+    moments: Moments,
+    y: Vec<f32>,
+}
+
+/// Backward's own memory, shared by all layers.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    dsum: Vec<f32>,
+    dz: Vec<f32>,
+}
+
+impl FeedForward {
+    /// The sub-layer of the encoder block called `block`.
+    pub(crate) fn new(layout: &Layout, block: &str, activation: Activation, eps: f64) -> Self {
+        Self {
+            inner: Linear::new(layout, &format!("{block}.intermediate.dense")),
+            outer: Linear::new(layout, &format!("{block}.output.dense")),
+            norm: NormPlace::new(layout, &format!("{block}.output"), eps),
+            activation,
+        }
+    }
+
+    /// `x` [N, H] to y [N, H].
+    pub(crate) fn forward<'s, N: Numbers + ?Sized>(
+        &self,
+        numbers: &N,
+        x: &[f32],
+        dropout: Dropout,
+        state: &'s mut State,
+    ) -> &'s [f32] {
+        let n = x.len() / self.inner.inputs;
+        let z = fit(&mut state.z, n * self.inner.outputs);
+        numbers.linear(&self.inner, x, z); // [N, I]
+        let a = fit(&mut state.a, n * self.inner.outputs);
+        kernels::activation(self.activation, z, a); // [N, I]
+        let sum = fit(&mut state.sum, x.len());
+        numbers.linear(&self.outer, a, sum); // [N, H]
+        let y = fit(&mut state.y, x.len());
+        kernels::add_layer_norm(sum, Some(x), dropout, self.norm.numbers(numbers), y, state.moments.rows(n));
+        y
+    }
+
+    /// `d`: dy [N, H] becomes dx.
+    ///
+    /// Through LayerNorm d splits into the residual's part and dsum; dz = (dsum W2) f'(z); dx = d + dz W1.
+    #[allow(clippy::too_many_arguments)] // what a backward pass needs, each a plain slice
+    pub(crate) fn backward(
+        &self,
+        values: &[f32],
+        gradients: &mut [f32],
+        x: &[f32],
+        dropout: Dropout,
+        state: &State,
+        d: &mut [f32],
+        scratch: &mut Scratch,
+    ) {
+        let inner = x.len() / self.inner.inputs * self.inner.outputs;
+        let dsum = fit(&mut scratch.dsum, x.len());
+        let step = NormStep {
+            norm: &self.norm,
+            bias: Some(&self.outer.bias),
+            sum: &state.sum[..x.len()],
+            moments: &state.moments,
+            dropout,
+        };
+        step.backward(values, gradients, d, Some(dsum));
+        let dz = fit(&mut scratch.dz, inner);
+        self.outer.backward_input(values, dsum, false, dz);
+        self.outer.backward_weight(gradients, &state.a[..inner], dsum);
+        let dbias = &mut gradients[self.inner.bias.values.clone()];
+        kernels::activation_backward(self.activation, &state.z[..inner], dz, Some(dbias));
+        self.inner.backward_weight(gradients, x, dz);
+        self.inner.backward_input(values, dz, true, d);
+    }
+}
+
+impl State {
+    pub(crate) fn y(&self, length: usize) -> &[f32] {
+        &self.y[..length]
+    }
+}

@@ -1,0 +1,77 @@
+//! Numbers that do not change: a checkpoint, mapped, its matrices packed when they are first used.
+//!
+//! Opening copies the small vectors (biases, LayerNorms) and nothing else. Tables of f32 stay where they lie in the
+//! file; those of another type are converted once.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use oxibert_kernels::PackedWeight;
+
+use super::params::{Layout, Place};
+use super::{Linear, Numbers};
+use crate::Result;
+use crate::model::Weights;
+use crate::model::names::Kind;
+
+/// A checkpoint's numbers, laid out for forward passes.
+#[derive(Debug)]
+pub(crate) struct Frozen {
+    weights: Weights,
+    layout: Layout,
+    /// By the number of a place's first parameter: copies, where the file cannot lend the values.
+    copies: Vec<OnceLock<Vec<f32>>>,
+    packed: Vec<OnceLock<PackedWeight>>,
+}
+
+impl Frozen {
+    /// The parameters of `layout` from `weights`; one that is missing or mis-shaped is refused by name.
+    pub(crate) fn new(weights: Weights, layout: Layout) -> Result<Self> {
+        let params: Vec<_> = layout.iter().map(|(param, _)| param.clone()).collect();
+        weights.check(&params)?;
+        let cells = || (0..params.len()).map(|_| OnceLock::new()).collect();
+        let packed = (0..params.len()).map(|_| OnceLock::new()).collect();
+        Ok(Self { weights, layout, copies: cells(), packed })
+    }
+
+    pub(crate) fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn tensor(&self, number: usize) -> Cow<'_, [f32]> {
+        let name = &self.layout.param(number).name;
+        self.weights.tensor(name).expect("a tensor that was checked").data
+    }
+
+    fn copy(&self, place: &Place) -> Vec<f32> {
+        place.params.clone().flat_map(|number| self.tensor(number).into_owned()).collect()
+    }
+}
+
+impl Numbers for Frozen {
+    fn values(&self, place: &Place) -> &[f32] {
+        let first = place.params.start;
+        let is_table =
+            self.layout.param(first).kind == Kind::Embedding || self.layout.param(first).kind == Kind::Weight;
+        if let (true, 1, Cow::Borrowed(values)) = (is_table, place.params.len(), self.tensor(first)) {
+            return values;
+        }
+        self.copies[first].get_or_init(|| self.copy(place))
+    }
+
+    fn linear(&self, layer: &Linear, x: &[f32], y: &mut [f32]) {
+        let cell = &self.packed[layer.weight.params.start];
+        let packed = cell.get_or_init(|| {
+            let values = match layer.weight.params.len() {
+                1 => self.tensor(layer.weight.params.start),
+                _ => Cow::Owned(self.copy(&layer.weight)),
+            };
+            PackedWeight::new(&values, layer.inputs)
+        });
+        packed.linear(x, Some(self.values(&layer.bias)), y);
+    }
+}

@@ -1,0 +1,24 @@
+//! The layers, each forward with its backward under it.
+//!
+//! A layer holds no numbers, only their [places](params) in the arena. Forward passes take the numbers from a
+//! [`Numbers`]: the arena when training, a mapped checkpoint with packed matrices when not. Backward passes add to a
+//! gradient vector of the arena's layout.
+
+pub(crate) mod attention;
+pub(crate) mod feed_forward;
+pub(crate) mod frozen;
+pub(crate) mod linear;
+pub mod params;
+
+pub use params::{Layout, Params};
+
+pub(crate) use linear::{Linear, NormPlace, Numbers};
+
+/// A buffer of at least `length` numbers, of which the first are lent. It only ever grows, so that a warm step
+/// allocates nothing.
+pub(crate) fn fit(buffer: &mut Vec<f32>, length: usize) -> &mut [f32] {
+    if buffer.len() < length {
+        buffer.resize(length, 0.0);
+    }
+    &mut buffer[..length]
+}
