@@ -29,7 +29,7 @@ pub fn axpy(to: &mut [f32], factor: f32, x: &[f32]) {
     to.par_chunks_mut(piece).zip(x.par_chunks(piece)).for_each(|(to, x)| add_scaled(to, x, factor));
 }
 
-/// One step of AdamW; the constants of RECIPE's optimizer.
+/// One step of AdamW.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamW {
     /// The learning rate of this step.

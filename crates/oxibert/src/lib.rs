@@ -6,7 +6,9 @@
 //! - [`data`]: text files of any size, plain or compressed; atomic writes.
 //! - [`progress`]: how long work says where it is.
 //! - [`random`]: chance as a function of (seed, purpose, index), used wherever anything is drawn.
-//! - [`model`]: the shape of a BERT, the names of its parameters, Hugging Face checkpoints in and out.
+//! - [`nn`]: the layers, forward and backward, over one arena of parameters.
+//! - [`model`]: BERT itself: its shape, encoder and heads; Hugging Face checkpoints in and out.
+//! - [`train`]: the optimizer.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
 //! ```
@@ -28,6 +30,7 @@ pub mod nn;
 pub mod progress;
 pub mod random;
 pub mod text;
+pub mod train;
 pub mod world;
 
 pub use error::{Error, Result};

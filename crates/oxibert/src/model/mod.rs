@@ -16,6 +16,8 @@ mod heads;
 pub mod names;
 mod positions;
 mod pretraining;
+#[cfg(test)]
+mod tests;
 
 pub use bert::{Bert, BertWork};
 pub use checkpoint::{Checkpoint, Weights};

@@ -1,0 +1,5 @@
+//! Making a model better: the optimizer.
+
+mod optimizer;
+
+pub use optimizer::{Optimizer, OptimizerOptions};
