@@ -152,7 +152,11 @@ unsafe fn multiply<V: Lanes, const R: usize, const NV: usize>(
     unsafe {
         let mut sums = [[V::zero(); NV]; R];
         for k in 0..depth {
-            let columns: [V; NV] = std::array::from_fn(|v| V::load(b.add((k * NV + v) * V::N)));
+            // No closure here: it would be compiled without the tile's instruction set, and its load be a call.
+            let mut columns = [V::zero(); NV];
+            for (v, column) in columns.iter_mut().enumerate() {
+                *column = V::load(b.add((k * NV + v) * V::N));
+            }
             for (i, row) in sums.iter_mut().enumerate() {
                 let x = V::splat(*a.add(i * a_row + k * a_depth));
                 for (sum, column) in row.iter_mut().zip(columns) {

@@ -130,8 +130,11 @@ mod x86 {
     /// Eight lines of eight floats must be readable at `from` and writable at `to`.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn turn(from: *const f32, stride: usize, to: *mut f32, width: usize) {
-        // SAFETY: the caller vouches for the lines.
-        let rows: [__m256; 8] = std::array::from_fn(|r| unsafe { _mm256_loadu_ps(from.add(r * stride)) });
+        let mut rows = [_mm256_setzero_ps(); 8];
+        for (r, row) in rows.iter_mut().enumerate() {
+            // SAFETY: the caller vouches for the lines.
+            *row = unsafe { _mm256_loadu_ps(from.add(r * stride)) };
+        }
         let mut fours = [_mm256_setzero_ps(); 8];
         for half in [0, 4] {
             let [a, b, c, d] = [rows[half], rows[half + 1], rows[half + 2], rows[half + 3]];
