@@ -4,6 +4,7 @@
 
 use crate::arch::versions;
 use crate::parallel::rows_per_piece;
+use crate::profile::{Kernel, time};
 use rayon::prelude::*;
 
 /// Which elements are dropped: a share `rate`, chosen by `seed` (the run and step) and `stream` (the place in the model).
@@ -74,6 +75,7 @@ impl RowMask {
 ///
 /// y = m x, so dx = m dy with the same m.
 pub fn dropout(x: &mut [f32], width: usize, dropout: Dropout) {
+    let _time = time(Kernel::Dropout);
     if dropout.is_off() || x.is_empty() {
         return;
     }
