@@ -64,6 +64,11 @@ impl Bert {
         &self.config
     }
 
+    /// How many numbers it has learned, heads included.
+    pub fn parameter_count(&self) -> usize {
+        self.numbers.layout().len()
+    }
+
     /// Whether it has a pooler.
     pub fn has_pooler(&self) -> bool {
         self.pooler.is_some()
