@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use oxibert::data::Corpus;
-use oxibert::infer::{Filler, Mask};
+use oxibert::infer::{Candidate, Filler, Mask};
 use oxibert::model::BertWork;
-use serde_json::{Value, json};
+use oxibert::text::Span;
+use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::choices::{Threads, inputs};
@@ -84,8 +85,7 @@ impl<W: Write> Job<W> {
     fn text(&mut self, text: &str) -> Result<()> {
         let masks = self.filler.fill_with(text, self.top, &mut self.work)?;
         if self.json {
-            writeln!(self.out, "{}", as_json(text, &masks))?;
-            return Ok(());
+            return write_json(text, &masks, &mut self.out);
         }
         if !std::mem::take(&mut self.first) {
             writeln!(self.out)?;
@@ -94,20 +94,49 @@ impl<W: Write> Job<W> {
     }
 }
 
-fn as_json(text: &str, masks: &[Mask]) -> Value {
-    let mask = |mask: &Mask| {
-        let candidates = mask.candidates.iter().map(|candidate| {
-            json!({
-                "token": candidate.token, "id": candidate.id, "probability": candidate.probability,
-                "text": candidate.text,
-            })
-        });
-        json!({
-            "token_index": mask.token_index, "start": mask.chars.start, "end": mask.chars.end,
-            "candidates": candidates.collect::<Vec<_>>(),
-        })
-    };
-    json!({ "text": text, "masks": masks.iter().map(mask).collect::<Vec<_>>() })
+/// The machine-readable form of a filled text.
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    text: &'a str,
+    masks: Vec<JsonMask<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonMask<'a> {
+    token_index: usize,
+    start: u32,
+    end: u32,
+    candidates: Vec<JsonCandidate<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonCandidate<'a> {
+    token: &'a str,
+    id: u32,
+    probability: f32,
+    text: &'a str,
+}
+
+impl<'a> JsonMask<'a> {
+    fn of(mask: &'a Mask) -> Self {
+        let Span { start, end } = mask.chars;
+        let candidates = mask.candidates.iter().map(JsonCandidate::of).collect();
+        Self { token_index: mask.token_index, start, end, candidates }
+    }
+}
+
+impl<'a> JsonCandidate<'a> {
+    fn of(candidate: &'a Candidate) -> Self {
+        let Candidate { token, id, probability, text } = candidate;
+        Self { token, id: *id, probability: *probability, text }
+    }
+}
+
+fn write_json(text: &str, masks: &[Mask], out: &mut dyn Write) -> Result<()> {
+    let line = JsonLine { text, masks: masks.iter().map(JsonMask::of).collect() };
+    serde_json::to_writer(&mut *out, &line)?;
+    writeln!(out)?;
+    Ok(())
 }
 
 /// Characters of the longest bar.

@@ -75,10 +75,10 @@ impl RowMask {
 ///
 /// y = m x, so dx = m dy with the same m.
 pub fn dropout(x: &mut [f32], width: usize, dropout: Dropout) {
-    let _time = time(Kernel::Dropout);
     if dropout.is_off() || x.is_empty() {
         return;
     }
+    let _time = time(Kernel::Dropout);
     assert_eq!(x.len() % width, 0, "rows of {width}");
     let rows = rows_per_piece(width);
     x.par_chunks_mut(rows * width).enumerate().for_each(|(piece, x)| {

@@ -25,6 +25,7 @@ use crate::choices::Threads;
 use crate::output::results;
 
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(super) struct Arguments {
     /// A checkpoint directory, or a preset with new weights: tiny, mini, small, medium, base or large
     #[arg(long, value_name = "DIR|PRESET")]
