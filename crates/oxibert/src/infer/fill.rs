@@ -111,7 +111,7 @@ impl Filler {
         Ok(places.iter().zip(logits.chunks_exact(tokens)).map(mask).collect())
     }
 
-    /// `[CLS] text [SEP]`; [MASK] is found under all rules, also under Google's, which would split it.
+    /// `[CLS] text [SEP]`; `[MASK]` is found under all rules, also under Google's, which would split it.
     fn encode(&self, text: &str) -> Encoding {
         let special = self.tokenizer.special();
         let mut encoder = self.tokenizer.encoder();

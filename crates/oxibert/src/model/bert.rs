@@ -1,4 +1,4 @@
-//! A trained BERT, ready to be asked: text's token ids in, hidden states, pooled vectors and [MASK] candidates out.
+//! A trained BERT, ready to be asked: text's token ids in, hidden states, pooled vectors and `[MASK]` candidates out.
 
 use std::path::Path;
 
