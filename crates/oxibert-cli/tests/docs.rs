@@ -2,7 +2,9 @@
 //!
 //! A line that begins with `$ ` is given to bash; the lines behind it are what must come out (standard output and
 //! error together). `[..]` stands for anything within a line, a line `...` for any lines, and a last line `? 2` for that
-//! exit code. The blocks of a page share one fresh directory. With `OXIBERT_UPDATE=1` the pages are rewritten instead.
+//! exit code. The blocks of a page share one fresh directory; a page that speaks of `toy-bert` finds that model in it. With `OXIBERT_UPDATE=1` the pages are rewritten instead.
+
+mod toy;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,9 @@ fn markdown_below(directory: &Path) -> Vec<PathBuf> {
 fn run_page(page: &Path, commands: &mut usize) -> Option<String> {
     let text = fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
     let directory = tempfile::tempdir().unwrap();
+    if text.contains("toy-bert") {
+        toy::save(&directory.path().join("toy-bert"));
+    }
     let (mut rewritten, mut failures) = (String::new(), String::new());
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {

@@ -5,6 +5,7 @@
 use crate::arch::{fma, versions};
 use crate::math;
 use crate::parallel::{add_to, rows_per_partial, rows_per_piece, with_partials};
+use crate::profile::{Kernel, time};
 use rayon::prelude::*;
 use std::f32::consts::FRAC_1_SQRT_2;
 
@@ -28,6 +29,7 @@ pub enum Activation {
 
 /// `y = f(z)`; `z` is what the backward pass needs.
 pub fn activation(f: Activation, z: &[f32], y: &mut [f32]) {
+    let _time = time(Kernel::Activation);
     assert_eq!(z.len(), y.len(), "activation shapes");
     let piece = rows_per_piece(1);
     z.par_chunks(piece).zip(y.par_chunks_mut(piece)).for_each(|(z, y)| map(f, z, y));
@@ -35,6 +37,7 @@ pub fn activation(f: Activation, z: &[f32], y: &mut [f32]) {
 
 /// `x = f(x)`: prediction needs no backward pass.
 pub fn activation_in_place(f: Activation, x: &mut [f32]) {
+    let _time = time(Kernel::Activation);
     x.par_chunks_mut(rows_per_piece(1)).for_each(|x| apply(f, x));
 }
 
@@ -44,6 +47,7 @@ pub fn activation_in_place(f: Activation, x: &mut [f32]) {
 /// * gelu, tanh form, with u = sqrt(2/pi) (z + c z^3), t = tanh u: f' = (1 + t)/2 + z (1 - t^2) u' / 2
 /// * relu: f' = 1 if z > 0 else 0; tanh: f' = 1 - tanh^2 z
 pub fn activation_backward(f: Activation, z: &[f32], d: &mut [f32], dbias: Option<&mut [f32]>) {
+    let _time = time(Kernel::Activation);
     assert_eq!(z.len(), d.len(), "activation shapes");
     let Some(dbias) = dbias else {
         let piece = rows_per_piece(1);
@@ -55,6 +59,7 @@ pub fn activation_backward(f: Activation, z: &[f32], d: &mut [f32], dbias: Optio
 
 /// `dbias += column sums of dy` over rows of `dbias.len()`: the gradient of a bias.
 pub fn bias_gradient(dy: &[f32], dbias: &mut [f32]) {
+    let _time = time(Kernel::Linear);
     let width = dbias.len();
     let rows = dy.len().checked_div(width).unwrap_or(0);
     assert_eq!(dy.len(), rows * width, "rows of {width}");

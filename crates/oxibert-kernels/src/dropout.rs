@@ -4,6 +4,7 @@
 
 use crate::arch::versions;
 use crate::parallel::rows_per_piece;
+use crate::profile::{Kernel, time};
 use rayon::prelude::*;
 
 /// Which elements are dropped: a share `rate`, chosen by `seed` (the run and step) and `stream` (the place in the model).
@@ -77,6 +78,7 @@ pub fn dropout(x: &mut [f32], width: usize, dropout: Dropout) {
     if dropout.is_off() || x.is_empty() {
         return;
     }
+    let _time = time(Kernel::Dropout);
     assert_eq!(x.len() % width, 0, "rows of {width}");
     let rows = rows_per_piece(width);
     x.par_chunks_mut(rows * width).enumerate().for_each(|(piece, x)| {

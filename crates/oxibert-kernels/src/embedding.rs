@@ -3,6 +3,7 @@
 use crate::arch::{fma, versions};
 use crate::matrix::MatMut;
 use crate::parallel::rows_per_piece;
+use crate::profile::{Kernel, time};
 use rayon::prelude::*;
 
 /// Columns per task of the backward pass: four cache lines of each row.
@@ -21,6 +22,7 @@ pub struct Lookup<'a> {
 
 /// `out [N, H] = sum over lookups of scale * table[id]`: token + segment + position, in the order given.
 pub fn embed(lookups: &[Lookup<'_>], h: usize, out: &mut [f32]) {
+    let _time = time(Kernel::Embedding);
     for lookup in lookups {
         assert_eq!(lookup.ids.len() * h, out.len(), "one row of {h} per id");
     }
@@ -42,6 +44,7 @@ pub fn embed(lookups: &[Lookup<'_>], h: usize, out: &mut [f32]) {
 ///
 /// `dtable[r] += scale * sum of dy[n]` over the n with `ids[n] = r`, in the order of n.
 pub fn embed_backward(dy: &[f32], ids: &[u32], scale: f32, h: usize, dtable: &mut [f32]) {
+    let _time = time(Kernel::Embedding);
     assert_eq!(ids.len() * h, dy.len(), "one row of {h} per id");
     if dy.is_empty() {
         return;

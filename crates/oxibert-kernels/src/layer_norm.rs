@@ -6,6 +6,7 @@ use crate::arch::{fma, versions};
 use crate::dropout::{Dropout, RowMask, masked_row};
 use crate::math;
 use crate::parallel::{add_to, rows_per_partial, rows_per_piece, with_partials};
+use crate::profile::{Kernel, time};
 use rayon::prelude::*;
 
 /// The learned parameters of a LayerNorm, `[H]` each.
@@ -39,6 +40,7 @@ pub fn add_layer_norm(
     y: &mut [f32],
     moments: Moments<'_>,
 ) {
+    let _time = time(Kernel::LayerNorm);
     let h = norm.gamma.len();
     check(x.len(), h, [norm.beta.len(), h], moments.mean.len(), moments.rstd.len());
     assert!(y.len() == x.len() && residual.is_none_or(|r| r.len() == x.len()), "layer norm shapes");
@@ -107,6 +109,7 @@ pub fn add_layer_norm_backward(
     dx: Option<&mut [f32]>,
     gradients: NormGradients<'_>,
 ) {
+    let _time = time(Kernel::LayerNorm);
     let h = given.gamma.len();
     let n = given.mean.len();
     check(given.sum.len(), h, [gradients.dgamma.len(), gradients.dbeta.len()], n, given.rstd.len());

@@ -9,8 +9,8 @@
 //! | rows of tables, chosen rows | [`embed`] | [`embed_backward`] |
 //! | attention | [`attention()`] | [`attention_backward`] |
 //! | probabilities, loss | [`softmax`], [`cross_entropy`] | in the same call |
-//! | optimizer | [`squared_norm`], [`scale`], [`axpy`], [`adamw`] | |
-//! | the machine | [`cpu`], [`measured_peak`] | |
+//! | optimizer | [`squared_norm`], [`clear`], [`scale`], [`axpy`], [`adamw`] | |
+//! | the machine | [`cpu`], [`measured_peak`], [`profile`] | |
 //!
 //! What holds for all of them:
 //! - A wrong shape is a bug and panics; nothing here is reached by unchecked input.
@@ -35,6 +35,7 @@ mod matrix;
 mod optimizer;
 mod parallel;
 mod peak;
+pub mod profile;
 pub mod scalar;
 mod scratch;
 #[cfg(test)]
@@ -50,5 +51,5 @@ pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm,
 pub use loss::{CrossEntropy, IGNORE, cross_entropy, softmax};
 pub use mapped::{MappedFile, as_f32};
 pub use matrix::{Mat, MatMut};
-pub use optimizer::{AdamW, adamw, axpy, scale, squared_norm};
+pub use optimizer::{AdamW, adamw, axpy, clear, scale, squared_norm};
 pub use peak::{Cpu, cpu, measured_peak};

@@ -3,6 +3,7 @@
 use crate::arch::versions;
 use crate::math;
 use crate::parallel::rows_per_piece;
+use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
 use rayon::prelude::*;
 
@@ -26,6 +27,7 @@ pub struct CrossEntropy {
 /// With p = softmax(x) and the smoothed target q = (1 - smoothing) onehot + smoothing / C:
 /// loss = -sum q log p = log sum exp x - sum q x, and dx = scale (p - q).
 pub fn cross_entropy(logits: &mut [f32], labels: &[u32], smoothing: f32, scale: f32) -> CrossEntropy {
+    let _time = time(Kernel::Loss);
     if labels.is_empty() {
         assert!(logits.is_empty(), "logits without labels");
         return CrossEntropy::default();
@@ -77,6 +79,7 @@ fn row_loss(x: &mut [f32], label: u32, smoothing: f32, scale: f32) -> [f32; 3] {
 
 /// Every row of `width` becomes its softmax: probabilities for those who ask.
 pub fn softmax(x: &mut [f32], width: usize) {
+    let _time = time(Kernel::Loss);
     if x.is_empty() {
         return;
     }

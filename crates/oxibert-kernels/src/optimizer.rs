@@ -4,6 +4,7 @@ use crate::arch::{fma, versions};
 use crate::embedding::add_scaled;
 use crate::loss::scale_shift;
 use crate::parallel::rows_per_piece;
+use crate::profile::{Kernel, time};
 use rayon::prelude::*;
 
 /// Partial sums of the norm: their number does not depend on the threads.
@@ -11,19 +12,28 @@ const SUMS: usize = 256;
 
 /// The sum of squares, in f64 and in one order.
 pub fn squared_norm(x: &[f32]) -> f64 {
+    let _time = time(Kernel::Optimizer);
     let step = x.len().div_ceil(SUMS).max(rows_per_piece(1));
     let mut sums = [0.0; SUMS];
     sums.par_iter_mut().zip(x.par_chunks(step)).for_each(|(sum, x)| *sum = squares(x));
     sums.iter().sum()
 }
 
+/// `x = 0`: gradients before a step.
+pub fn clear(x: &mut [f32]) {
+    let _time = time(Kernel::Optimizer);
+    x.par_chunks_mut(rows_per_piece(1)).for_each(|x| x.fill(0.0));
+}
+
 /// `x *= factor`.
 pub fn scale(x: &mut [f32], factor: f32) {
+    let _time = time(Kernel::Optimizer);
     x.par_chunks_mut(rows_per_piece(1)).for_each(|x| scale_shift(x, factor, 0.0));
 }
 
 /// `to += factor * x`.
 pub fn axpy(to: &mut [f32], factor: f32, x: &[f32]) {
+    let _time = time(Kernel::Optimizer);
     assert_eq!(to.len(), x.len(), "axpy shapes");
     let piece = rows_per_piece(1);
     to.par_chunks_mut(piece).zip(x.par_chunks(piece)).for_each(|(to, x)| add_scaled(to, x, factor));
@@ -60,6 +70,7 @@ impl AdamW {
 
 /// `m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr (c1 m / (sqrt(c2 v) + eps) + decay p)`.
 pub fn adamw(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
+    let _time = time(Kernel::Optimizer);
     assert!(p.len() == g.len() && p.len() == m.len() && p.len() == v.len(), "adamw shapes");
     let [c1, c2] = step.corrections();
     let constants = Constants {

@@ -9,6 +9,7 @@
 //! - [`nn`]: the layers, forward and backward, over one arena of parameters.
 //! - [`model`]: BERT itself: its shape, encoder and heads; Hugging Face checkpoints in and out.
 //! - [`train`]: the optimizer.
+//! - [`infer`]: what people ask a trained model for.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
 //! ```
@@ -25,6 +26,7 @@
 
 pub mod data;
 mod error;
+pub mod infer;
 pub mod model;
 pub mod nn;
 pub mod progress;

@@ -7,6 +7,7 @@ use crate::gemm::{Start, gemm_here};
 use crate::loss::exp_row;
 use crate::math;
 use crate::matrix::{Mat, MatMut};
+use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
 use rayon::prelude::*;
 
@@ -37,6 +38,7 @@ pub fn attention_backward(
     given: AttentionBackward<'_>,
     [dq, dk, dv]: [MatMut<'_>; 3],
 ) {
+    let _time = time(Kernel::Attention);
     let AttentionBackward { q, k, v, out, lse, dout } = given;
     shape.check((q.rows, q.cols), (k.rows, k.cols), (v.rows, v.cols));
     shape.check((dq.rows, dq.cols), (dk.rows, dk.cols), (dv.rows, dv.cols));

@@ -12,6 +12,7 @@ use crate::dropout::{Dropout, mask_row};
 use crate::gemm::{Start, gemm_here};
 use crate::loss::{exp_row, max_row, scale_shift};
 use crate::matrix::{Mat, MatMut};
+use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -108,6 +109,7 @@ pub fn attention(
     lse: &mut [f32],
     weights: Option<&mut [f32]>,
 ) {
+    let _time = time(Kernel::Attention);
     shape.check((q.rows, q.cols), (k.rows, k.cols), (v.rows, v.cols));
     assert_eq!((out.rows, out.cols), (q.rows, q.cols), "out is as q");
     let lse = MatMut::new(lse, shape.heads, q.rows);

@@ -13,6 +13,7 @@ mod pack;
 mod tests;
 
 use crate::matrix::{Mat, MatMut};
+use crate::profile::{Kernel, time};
 use crate::scratch::{Aligned, with_scratch};
 use micro::{Block, Init, Tile};
 use pack::{Last, pack};
@@ -183,6 +184,7 @@ fn part_size(m: usize, n: usize, a: &Mat<'_>, tile: Tile) -> [usize; 2] {
 }
 
 fn run(out: MatMut<'_>, a: Mat<'_>, b: Right<'_>, start: Start<'_>) {
+    let _time = time(Kernel::Linear);
     let (m, n) = (out.rows, out.cols);
     if m == 0 || n == 0 {
         return;

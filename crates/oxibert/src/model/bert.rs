@@ -1,11 +1,11 @@
-//! A trained BERT, ready to be asked: text's token ids in, hidden states, pooled vectors and [MASK] candidates out.
+//! A trained BERT, ready to be asked: text's token ids in, hidden states, pooled vectors and `[MASK]` candidates out.
 
 use std::path::Path;
 
 use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::names::{Parts, parameters};
-use super::{Checkpoint, Config};
+use super::{Checkpoint, Config, Weights};
 use crate::data::Batch;
 use crate::nn::Layout;
 use crate::nn::frozen::Frozen;
@@ -38,6 +38,11 @@ impl Bert {
     /// from the tensors.
     pub fn open(path: &Path) -> Result<Self> {
         let Checkpoint { config, weights } = Checkpoint::open(path)?;
+        Self::new(config, weights)
+    }
+
+    /// The model of this shape with these weights.
+    pub fn new(config: Config, weights: Weights) -> Result<Self> {
         let parts = Parts {
             pooler: weights.contains("bert.pooler.dense.weight"),
             mlm: weights.contains("cls.predictions.transform.dense.weight"),
@@ -57,6 +62,11 @@ impl Bert {
     /// Its shape.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// How many numbers it has learned, heads included.
+    pub fn parameter_count(&self) -> usize {
+        self.numbers.layout().len()
     }
 
     /// Whether it has a pooler.
@@ -99,8 +109,7 @@ impl Bert {
         chosen: &[u32],
         work: &'w mut BertWork,
     ) -> Result<&'w mut [f32]> {
-        let missing = "cls.predictions.transform.dense.weight";
-        let mlm = self.mlm.as_ref().ok_or_else(|| self.lacks("masked-language-model head", missing))?;
+        let mlm = self.mlm()?;
         let BertWork { activations, mlm: state, .. } = work;
         let hidden =
             self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None);
@@ -121,6 +130,16 @@ impl Bert {
     pub fn check_finite(&self) -> Result<()> {
         let params: Vec<_> = self.numbers.layout().iter().map(|(param, _)| param.clone()).collect();
         self.numbers.weights().check_finite(&params)
+    }
+
+    /// Refuses a model without a masked-language-model head, before it is asked for logits.
+    pub fn check_mlm(&self) -> Result<()> {
+        self.mlm().map(drop)
+    }
+
+    fn mlm(&self) -> Result<&Mlm> {
+        let missing = "cls.predictions.transform.dense.weight";
+        self.mlm.as_ref().ok_or_else(|| self.lacks("masked-language-model head", missing))
     }
 
     fn lacks(&self, head: &str, tensor: &str) -> Error {

@@ -1,7 +1,7 @@
 //! The layers, each forward with its backward under it.
 //!
 //! A layer holds no numbers, only their [places](params) in the arena. Forward passes take the numbers from a
-//! [`Numbers`]: the arena when training, a mapped checkpoint with packed matrices when not. Backward passes add to a
+//! `Numbers`: the arena when training, a mapped checkpoint with packed matrices when not. Backward passes add to a
 //! gradient vector of the arena's layout.
 
 pub(crate) mod attention;

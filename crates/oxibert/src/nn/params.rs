@@ -1,7 +1,7 @@
 //! The arena: all parameters of a model in one vector, with one layout.
 //!
 //! Values, gradients and both of Adam's moments are vectors of this layout, so that clipping, the optimizer and saving
-//! are each one loop. Layers hold [`Place`]s into it.
+//! are each one loop. Layers hold `Place`s into it.
 
 use std::collections::HashMap;
 use std::ops::Range;

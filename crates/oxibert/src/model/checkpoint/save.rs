@@ -6,12 +6,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{CONFIG_FILE, Tensor, WEIGHTS_FILE};
-use crate::Result;
+use super::{CONFIG_FILE, Tensor, WEIGHTS_FILE, Weights};
 use crate::data::files;
 use crate::model::config::{Config, Positions};
 use crate::model::names::{MLM_BIAS, MLM_DECODER_BIAS, POSITION_EMBEDDINGS};
 use crate::model::sinusoids;
+use crate::{Error, Result};
 
 /// Writes the checkpoint into `directory`, each file atomically: the weights first, so that a `config.json`
 /// never stands alone.
@@ -25,13 +25,33 @@ use crate::model::sinusoids;
 pub fn save(directory: &Path, config: &Config, tensors: &[Tensor<'_>]) -> Result<()> {
     config.check()?;
     let extras = extras(config, tensors);
+    let sorted = sorted(tensors.iter().chain(&extras));
+    files::save(&directory.join(WEIGHTS_FILE), |out| write(out, &sorted))?;
+    config.save(&directory.join(CONFIG_FILE))
+}
+
+impl Weights {
+    /// Weights in memory, as if they had been saved and opened again.
+    ///
+    /// # Panics
+    /// If two tensors have the same name.
+    pub fn of(tensors: &[Tensor<'_>]) -> Result<Self> {
+        let path = Path::new("weights in memory");
+        let mut bytes = Vec::new();
+        write(&mut bytes, &sorted(tensors)).map_err(|source| Error::write(path, source))?;
+        Self::parse(bytes, path)
+    }
+}
+
+fn sorted<'a, 't: 'a>(
+    tensors: impl IntoIterator<Item = &'a Tensor<'t>>,
+) -> BTreeMap<&'a str, &'a Tensor<'t>> {
     let mut sorted = BTreeMap::new();
-    for tensor in tensors.iter().chain(&extras) {
+    for tensor in tensors {
         let before = sorted.insert(&*tensor.name, tensor);
         assert!(before.is_none(), "{} is there twice", tensor.name);
     }
-    files::save(&directory.join(WEIGHTS_FILE), |out| write(out, &sorted))?;
-    config.save(&directory.join(CONFIG_FILE))
+    sorted
 }
 
 /// What `transformers` expects beyond our own parameters.

@@ -123,6 +123,15 @@ fn a_round_trip_is_equal_to_the_bit_and_borrowed() {
 }
 
 #[test]
+fn weights_in_memory_are_those_of_the_file() {
+    let (_directory, checkpoint) = saved(&small());
+    let tensors: Vec<_> = checkpoint.weights.tensors().collect::<Result<_>>().unwrap();
+    let memory = Weights::of(&tensors).unwrap();
+    assert_eq!(memory.tensors().collect::<Result<Vec<_>>>().unwrap(), tensors);
+    assert!(matches!(memory.tensor(MLM_BIAS).unwrap().data, Cow::Borrowed(_)), "used where they lie");
+}
+
+#[test]
 fn names_without_prefix_and_of_old_are_found() {
     let info = |at: usize| json!({ "dtype": "F32", "shape": [1], "data_offsets": [at, at + 4] });
     let header = json!({

@@ -1,35 +1,22 @@
-//! `oxibert bench`: speed on this machine.
+//! `oxibert bench tokenizer`: how fast text is encoded.
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use clap::{Args, Subcommand};
+use clap::Args;
 use oxibert::data::Corpus;
 use serde_json::json;
 
 use crate::choices::{Threads, TokenizerChoice};
 use crate::output::results;
 
-/// Speed on this machine
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    Tokenizer(TokenizerArguments),
-}
-
 /// How fast text is encoded: ids, segments and offsets, a text per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   oxibert bench tokenizer corpus.txt --vocab vocab.txt --threads 2")]
-struct TokenizerArguments {
+pub(super) struct Arguments {
     /// A text file, plain or gzip
     file: PathBuf,
     #[command(flatten)]
@@ -41,29 +28,20 @@ struct TokenizerArguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    match &arguments.what {
-        What::Tokenizer(arguments) => tokenizer(arguments),
-    }
-}
-
 /// Texts that are encoded at once, as a data loader does.
 const BATCH: usize = 1000;
-/// Rounds until the median is taken: at least so many, and until so much time has passed.
-const LEAST_ROUNDS: usize = 5;
-const LEAST_TIME: Duration = Duration::from_secs(2);
-
-fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let threads = arguments.threads.install()?;
     let tokenizer = arguments.tokenizer.load()?;
     let texts = read_lines(&arguments.file)?;
     let bytes: usize = texts.iter().map(|text| text.len() + 1).sum();
     ensure!(bytes > 0, "{}: no text in it", arguments.file.display());
     let mut tokens = 0;
-    let seconds = median_seconds(|| {
+    let times = super::times(|| {
         tokens =
             texts.chunks(BATCH).flat_map(|batch| tokenizer.encode_batch(batch)).map(|text| text.len()).sum();
     });
+    let seconds = super::median(&times);
     let (mb_per_s, tokens_per_s) = (bytes as f64 / 1e6 / seconds, tokens as f64 / seconds);
     let mut out = results();
     if arguments.json {
@@ -89,18 +67,4 @@ fn read_lines(file: &PathBuf) -> Result<Vec<String>> {
         texts.push(line.text.to_owned());
     }
     Ok(texts)
-}
-
-/// The median time of `work`, after one round to warm up.
-fn median_seconds(mut work: impl FnMut()) -> f64 {
-    work();
-    let begin = Instant::now();
-    let mut rounds = Vec::new();
-    while rounds.len() < LEAST_ROUNDS || begin.elapsed() < LEAST_TIME {
-        let start = Instant::now();
-        work();
-        rounds.push(start.elapsed().as_secs_f64());
-    }
-    rounds.sort_by(f64::total_cmp);
-    rounds[rounds.len() / 2]
 }
