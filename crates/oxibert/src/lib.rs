@@ -7,6 +7,7 @@
 //! - [`progress`]: how long work says where it is.
 //! - [`random`]: chance as a function of (seed, purpose, index), used wherever anything is drawn.
 //! - [`model`]: the shape of a BERT, the names of its parameters, Hugging Face checkpoints in and out.
+//! - [`infer`]: what users want of a trained model: texts to vectors.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
 //! ```
@@ -23,6 +24,7 @@
 
 pub mod data;
 mod error;
+pub mod infer;
 pub mod model;
 pub mod nn;
 pub mod progress;

@@ -82,6 +82,17 @@ impl Bert {
         self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, inspection)
     }
 
+    /// The output of one layer, `[N, H]`, without computing those behind it: 0 is the embeddings' output, L the last
+    /// layer's.
+    ///
+    /// # Panics
+    /// If the model has fewer layers.
+    pub fn hidden_of<'w>(&self, layer: usize, batch: &Batch, work: &'w mut BertWork) -> &'w [f32] {
+        let BertWork { activations, .. } = work;
+        let encoder = self.encoder.first(layer);
+        encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None)
+    }
+
     /// The pooled vectors, `[B, H]`.
     pub fn pooled<'w>(&self, batch: &Batch, work: &'w mut BertWork) -> Result<&'w [f32]> {
         let pooler = self.pooler.as_ref().ok_or_else(|| self.lacks("pooler", "bert.pooler.dense.weight"))?;

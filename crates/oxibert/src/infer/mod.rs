@@ -1,0 +1,15 @@
+//! What users want of a trained model: text in, answers out.
+//!
+//! ```text
+//! texts -> tokens -> windows, by length -> batches of a token budget -> model::Bert -> pooling -> rows, in input order
+//! ```
+//!
+//! [`Embedder`] turns texts into vectors. What a checkpoint directory says about its use, in the files of
+//! sentence-transformers, is its default.
+
+mod embedder;
+mod pooling;
+mod sentence_transformers;
+
+pub use embedder::{EmbedOptions, Embedder, Embeddings};
+pub use pooling::Pooling;
