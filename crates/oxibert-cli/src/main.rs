@@ -6,6 +6,7 @@
 mod bench;
 mod choices;
 mod demo;
+mod embed;
 mod output;
 mod progress;
 mod table;
@@ -36,6 +37,7 @@ enum Verb {
     Demo(demo::Arguments),
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
+    Embed(embed::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
+        Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),
     };
     match done {
