@@ -34,7 +34,7 @@ pub struct BertWork {
 impl Bert {
     /// Opens a checkpoint: a Hugging Face directory, or a weight file with its config.json beside it.
     ///
-    /// The weights are mapped, not read; matrices are packed when they are first used. Which heads there are follows
+    /// The weights are mapped, not read; matrices are packed when they are used again. Which heads there are follows
     /// from the tensors.
     pub fn open(path: &Path) -> Result<Self> {
         let Checkpoint { config, weights } = Checkpoint::open(path)?;
