@@ -6,6 +6,7 @@
 mod bench;
 mod choices;
 mod demo;
+mod embed;
 mod fill;
 mod output;
 mod progress;
@@ -38,6 +39,7 @@ enum Verb {
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
     Fill(fill::Arguments),
+    Embed(embed::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
+        Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),
     };
     match done {

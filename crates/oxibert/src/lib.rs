@@ -9,7 +9,7 @@
 //! - [`nn`]: the layers, forward and backward, over one arena of parameters.
 //! - [`model`]: BERT itself: its shape, encoder and heads; Hugging Face checkpoints in and out.
 //! - [`train`]: the optimizer.
-//! - [`infer`]: what people ask a trained model for.
+//! - [`infer`]: what people ask a trained model for: vectors of texts, candidates for a mask.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
 //! ```

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,33 +29,98 @@ pub fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
 }
 
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let old = fs::metadata(path).ok();
-    if let Some(old) = &old {
-        if old.is_dir() {
-            return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; name a file in it"));
-        }
-        if !old.is_file() {
-            let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
-            write(&mut out)?;
-            return out.flush();
-        }
+    let mut new = NewFile::begin(path)?;
+    write(&mut new.out)?;
+    new.install()
+}
+
+/// A file that is being written, for writers that go on for long: it takes its place with [`NewFile::finish`], and
+/// without it vanishes.
+///
+/// ```
+/// use std::io::{Seek, SeekFrom, Write};
+/// use oxibert::data::files::NewFile;
+/// # let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("numbers");
+/// let mut file = NewFile::create(&path)?;
+/// file.write_all(b"? numbers")?;
+/// file.seek(SeekFrom::Start(0))?;
+/// file.write_all(b"7")?;
+/// assert!(!path.exists());
+/// file.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"7 numbers");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+    /// Absent where the file is written directly.
+    temporary: Option<Temporary>,
+    permissions: Option<fs::Permissions>,
+}
+
+impl NewFile {
+    /// Begins a file that will stand at `path`, under the rules of [`save`].
+    pub fn create(path: &Path) -> Result<Self> {
+        Self::begin(path).map_err(|source| Error::write(path, source))
     }
-    // A link keeps pointing where it did; the file behind it is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let parent = parent_of(&path);
-    fs::create_dir_all(parent)?;
-    let (temporary, file) = Temporary::create(&path, |at| File::create_new(at))?;
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    write(&mut out)?;
-    let file = out.into_inner().map_err(|e| e.into_error())?;
-    if let Some(old) = old {
-        file.set_permissions(old.permissions())?;
+
+    fn begin(path: &Path) -> io::Result<Self> {
+        let old = fs::metadata(path).ok();
+        if let Some(old) = &old {
+            if old.is_dir() {
+                return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; name a file in it"));
+            }
+            if !old.is_file() {
+                let out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+                return Ok(Self { path: path.to_owned(), out, temporary: None, permissions: None });
+            }
+        }
+        // A link keeps pointing where it did; the file behind it is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        fs::create_dir_all(parent_of(&path))?;
+        let (temporary, file) = Temporary::create(&path, |at| File::create_new(at))?;
+        let out = BufWriter::with_capacity(1 << 16, file);
+        let permissions = old.map(|old| old.permissions());
+        Ok(Self { path, out, temporary: Some(temporary), permissions })
     }
-    file.sync_all()?;
-    drop(file); // Windows renames only closed files.
-    fs::rename(&temporary.path, &path)?;
-    temporary.keep();
-    sync_directory(parent)
+
+    /// The file is complete: it is flushed to the disk and takes its place.
+    pub fn finish(self) -> Result<()> {
+        let path = self.path.clone();
+        self.install().map_err(|source| Error::write(path, source))
+    }
+
+    fn install(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        let Some(temporary) = self.temporary else { return Ok(()) };
+        let file = self.out.into_inner().map_err(|e| e.into_error())?;
+        if let Some(permissions) = self.permissions {
+            file.set_permissions(permissions)?;
+        }
+        file.sync_all()?;
+        drop(file); // Windows renames only closed files.
+        fs::rename(&temporary.path, &self.path)?;
+        temporary.keep();
+        sync_directory(parent_of(&self.path))
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Seek for NewFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.out.seek(to)
+    }
 }
 
 /// Refuses a directory that [`save_dir`] would refuse, so that long work can fail before it starts.
@@ -183,6 +248,7 @@ fn parent_of(path: &Path) -> &Path {
 }
 
 /// A file or directory that vanishes again unless it is kept.
+#[derive(Debug)]
 struct Temporary {
     path: PathBuf,
     kept: bool,

@@ -1,5 +1,17 @@
-//! What people ask a trained model for, text in and answers out.
+//! What users want of a trained model: text in, answers out.
+//!
+//! ```text
+//! texts -> tokens -> windows, by length -> batches of a token budget -> model::Bert -> pooling -> rows, in input order
+//! ```
+//!
+//! [`Embedder`] turns texts into vectors. What a checkpoint directory says about its use, in the files of
+//! sentence-transformers, is its default. [`Filler`] finds the likeliest tokens for every mask of a text.
 
+mod embedder;
 mod fill;
+mod pooling;
+mod sentence_transformers;
 
+pub use embedder::{EmbedOptions, Embedder, Embeddings};
 pub use fill::{Candidate, Filler, Mask};
+pub use pooling::Pooling;

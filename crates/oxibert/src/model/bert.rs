@@ -34,7 +34,7 @@ pub struct BertWork {
 impl Bert {
     /// Opens a checkpoint: a Hugging Face directory, or a weight file with its config.json beside it.
     ///
-    /// The weights are mapped, not read; matrices are packed when they are first used. Which heads there are follows
+    /// The weights are mapped, not read; matrices are packed when they are used again. Which heads there are follows
     /// from the tensors.
     pub fn open(path: &Path) -> Result<Self> {
         let Checkpoint { config, weights } = Checkpoint::open(path)?;
@@ -90,6 +90,17 @@ impl Bert {
     ) -> &'w [f32] {
         let BertWork { activations, .. } = work;
         self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, inspection)
+    }
+
+    /// The output of one layer, `[N, H]`, without computing those behind it: 0 is the embeddings' output, L the last
+    /// layer's.
+    ///
+    /// # Panics
+    /// If the model has fewer layers.
+    pub fn hidden_of<'w>(&self, layer: usize, batch: &Batch, work: &'w mut BertWork) -> &'w [f32] {
+        let BertWork { activations, .. } = work;
+        let encoder = self.encoder.first(layer);
+        encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None)
     }
 
     /// The pooled vectors, `[B, H]`.

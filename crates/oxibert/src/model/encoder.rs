@@ -120,6 +120,15 @@ impl Encoder {
         }
     }
 
+    /// The encoder up to this layer.
+    pub(crate) fn first(&self, layers: usize) -> Self {
+        Self {
+            blocks: self.blocks[..layers].to_vec(),
+            embeddings: self.embeddings.clone(),
+            hidden: self.hidden,
+        }
+    }
+
     /// Ids to the last layer's output [N, H].
     pub(crate) fn forward<'a, N: Numbers + ?Sized>(
         &self,

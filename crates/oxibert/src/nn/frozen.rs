@@ -1,12 +1,14 @@
-//! Numbers that do not change: a checkpoint, mapped, its matrices packed when they are first used.
+//! Numbers that do not change: a checkpoint, mapped, its matrices packed when they are used again.
 //!
 //! Opening copies the small vectors (biases, LayerNorms) and nothing else. Tables of f32 stay where they lie in the
-//! file; those of another type are converted once.
+//! file; those of another type are converted once. A matrix that is used for the first time is read where it lies: a
+//! process that answers one question and ends packs next to nothing.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use oxibert_kernels::PackedWeight;
+use oxibert_kernels::{self as kernels, PackedWeight};
 
 use super::params::{Layout, Place};
 use super::{Linear, Numbers};
@@ -22,6 +24,7 @@ pub(crate) struct Frozen {
     /// By the number of a place's first parameter: copies, where the file cannot lend the values.
     copies: Vec<OnceLock<Vec<f32>>>,
     packed: Vec<OnceLock<PackedWeight>>,
+    used: Vec<AtomicBool>,
 }
 
 impl Frozen {
@@ -31,7 +34,8 @@ impl Frozen {
         weights.check(&params)?;
         let cells = || (0..params.len()).map(|_| OnceLock::new()).collect();
         let packed = (0..params.len()).map(|_| OnceLock::new()).collect();
-        Ok(Self { weights, layout, copies: cells(), packed })
+        let used = (0..params.len()).map(|_| AtomicBool::new(false)).collect();
+        Ok(Self { weights, layout, copies: cells(), packed, used })
     }
 
     pub(crate) fn weights(&self) -> &Weights {
@@ -48,7 +52,8 @@ impl Frozen {
     }
 
     fn copy(&self, place: &Place) -> Vec<f32> {
-        place.params.clone().flat_map(|number| self.tensor(number).into_owned()).collect()
+        let parts: Vec<_> = place.params.clone().map(|number| self.tensor(number)).collect();
+        parts.concat()
     }
 }
 
@@ -64,14 +69,19 @@ impl Numbers for Frozen {
     }
 
     fn linear(&self, layer: &Linear, x: &[f32], y: &mut [f32]) {
-        let cell = &self.packed[layer.weight.params.start];
-        let packed = cell.get_or_init(|| {
-            let values = match layer.weight.params.len() {
-                1 => self.tensor(layer.weight.params.start),
+        let (first, parts) = (layer.weight.params.start, layer.weight.params.len());
+        let bias = Some(self.values(&layer.bias));
+        if parts == 1 && !self.used[first].swap(true, Ordering::Relaxed) {
+            // The same bits, without the memory.
+            return kernels::linear(x, &self.tensor(first), bias, layer.inputs, y);
+        }
+        let packed = self.packed[first].get_or_init(|| {
+            let values = match parts {
+                1 => self.tensor(first),
                 _ => Cow::Owned(self.copy(&layer.weight)),
             };
             PackedWeight::new(&values, layer.inputs)
         });
-        packed.linear(x, Some(self.values(&layer.bias)), y);
+        packed.linear(x, bias, y);
     }
 }

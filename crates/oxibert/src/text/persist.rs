@@ -3,10 +3,12 @@
 //! Unknown keys are accepted, because these files are others' too; a value that we cannot honour is refused
 //! by its name. What we write, the `tokenizers` and `transformers` libraries load.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::vocab::{CONTINUATION, Vocab};
@@ -63,8 +65,9 @@ impl Tokenizer {
 
     fn from_json(bytes: &[u8], path: &Path, config: &Config) -> Result<Self> {
         let file = TokenizerJson::parse(bytes, path)?;
-        let vocab = file.vocab().map_err(|problem| Error::content(path, None, problem))?;
-        let rules = config.rules(file.rules(config.compat));
+        let refuse = |problem| Error::content(path, None, problem);
+        let vocab = file.vocab().map_err(refuse)?;
+        let rules = config.rules(file.rules(config.compat).map_err(refuse)?);
         in_file(path, Self::with_added_tokens(vocab, rules, file.added_tokens))
     }
 
@@ -206,13 +209,19 @@ impl Config {
     }
 }
 
-/// What we heed of `tokenizer.json`.
+/// What we heed of `tokenizer.json`. What names its family is kept as it is until [`check_family`] has seen it.
 #[derive(Debug, Deserialize)]
-struct TokenizerJson {
+struct TokenizerJson<'a> {
     #[serde(default)]
     added_tokens: Vec<AddedToken>,
-    normalizer: Option<Normalizer>,
-    model: Model,
+    #[serde(default)]
+    normalizer: Value,
+    #[serde(default)]
+    pre_tokenizer: Value,
+    #[serde(default)]
+    post_processor: Value,
+    #[serde(borrow)]
+    model: Model<'a>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -224,29 +233,87 @@ struct Normalizer {
 }
 
 #[derive(Debug, Deserialize)]
-struct Model {
+struct Model<'a> {
+    #[serde(default)]
+    r#type: Value,
+    #[serde(default)]
+    unk_token: Value,
+    #[serde(default)]
+    continuing_subword_prefix: Value,
     #[serde(default = "hundred")]
     max_input_chars_per_word: usize,
-    vocab: HashMap<String, u32>,
+    #[serde(borrow)]
+    vocab: Ids<'a>,
 }
 
 fn hundred() -> usize {
     Compat::Hf.max_word_chars()
 }
 
-impl TokenizerJson {
-    fn parse(bytes: &[u8], path: &Path) -> Result<Self> {
-        let file: Value = parse(bytes, path)?;
-        check_family(&file).map_err(|problem| Error::content(path, None, problem))?;
-        serde_json::from_value(file).map_err(|error| Error::content(path, None, error.to_string()))
+/// The tokens and their ids in the order of the file: a hash table of tens of thousands of strings, to be read once and
+/// thrown away, would be a good part of a cold start.
+#[derive(Debug)]
+struct Ids<'a>(Vec<(Cow<'a, str>, u32)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Ids<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Vec<(Cow<'de, str>, u32)>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object of tokens and their ids")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((Token(token), id)) = map.next_entry()? {
+                    pairs.push((token, id));
+                }
+                Ok(pairs)
+            }
+        }
+        from.deserialize_map(Pairs).map(Self)
+    }
+}
+
+/// A string, borrowed from the file where it has no escapes in it.
+#[derive(Deserialize)]
+struct Token<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> TokenizerJson<'a> {
+    fn parse(bytes: &'a [u8], path: &Path) -> Result<Self> {
+        let refuse = |problem| Error::content(path, None, problem);
+        match serde_json::from_slice::<Self>(bytes) {
+            Ok(file) => check_family(&file.family()).map(|()| file).map_err(refuse),
+            // A file of another family may have another form; then its name says more than the first difference.
+            Err(error) => {
+                check_family(&parse(bytes, path)?).map_err(refuse)?;
+                Err(Error::content(path, Some(error.line()), error.to_string()))
+            }
+        }
+    }
+
+    /// The file without its vocabulary.
+    fn family(&self) -> Value {
+        json!({
+            "normalizer": self.normalizer,
+            "pre_tokenizer": self.pre_tokenizer,
+            "post_processor": self.post_processor,
+            "model": {
+                "type": self.model.r#type,
+                "unk_token": self.model.unk_token,
+                "continuing_subword_prefix": self.model.continuing_subword_prefix,
+            },
+        })
     }
 
     /// The tokens in the order of their ids, which must be 0, 1, 2, … without a gap.
     fn vocab(&self) -> Result<Vocab, String> {
-        let count = self.model.vocab.len();
+        let count = self.model.vocab.0.len();
         let mut tokens: Vec<Option<&str>> = vec![None; count];
-        for (token, &id) in &self.model.vocab {
-            let place = tokens.get_mut(id as usize).ok_or_else(|| {
+        for (token, id) in &self.model.vocab.0 {
+            let place = tokens.get_mut(*id as usize).ok_or_else(|| {
                 format!(
                     "model.vocab: {token:?} has id {id}, but {count} tokens must have the ids 0 to {}",
                     count - 1
@@ -258,14 +325,18 @@ impl TokenizerJson {
                 ));
             }
         }
-        Vocab::from_tokens(tokens.into_iter().flatten()).map_err(|error| error.to_string())
+        // Every id stands once and none is beyond the last: there is no gap.
+        Vocab::from_tokens(tokens.iter().map(|token| token.unwrap_or_default()))
+            .map_err(|error| error.to_string())
     }
 
-    fn rules(&self, compat: Option<Compat>) -> Rules {
+    fn rules(&self, compat: Option<Compat>) -> Result<Rules, String> {
         let compat = compat.unwrap_or_default();
         let longest = self.model.max_input_chars_per_word;
         let rules = Rules { max_word_chars: longest, ..Rules::cased(compat) };
-        match &self.normalizer {
+        let normalizer: Option<Normalizer> =
+            Option::deserialize(&self.normalizer).map_err(|error| format!("normalizer: {error}"))?;
+        Ok(match normalizer {
             Some(normalizer) => Rules {
                 lowercase: normalizer.lowercase,
                 strip_accents: normalizer.strip_accents.unwrap_or(normalizer.lowercase),
@@ -274,7 +345,7 @@ impl TokenizerJson {
                 ..rules
             },
             None => Rules { clean_text: false, split_chinese: false, ..rules },
-        }
+        })
     }
 }
 

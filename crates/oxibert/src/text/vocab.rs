@@ -1,9 +1,11 @@
 //! The vocabulary: tokens and their ids, as in `vocab.txt`, one token a line, the line is the id.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use crate::data::files;
 use crate::{Error, Result};
@@ -17,8 +19,8 @@ pub const CONTINUATION: &str = "##";
 /// Tokens and their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Vocab {
-    tokens: Vec<Box<str>>,
-    ids: HashMap<Box<str>, u32>,
+    tokens: Vec<Arc<str>>,
+    ids: FxHashMap<Arc<str>, u32>,
 }
 
 /// A token that stands twice: where it stood first.
@@ -30,7 +32,8 @@ pub(crate) struct Duplicate {
 impl Vocab {
     /// A vocabulary of these tokens; the first has id 0.
     pub fn from_tokens<T: AsRef<str>>(tokens: impl IntoIterator<Item = T>) -> Result<Self> {
-        let mut vocab = Self::default();
+        let tokens = tokens.into_iter();
+        let mut vocab = Self::with_capacity(tokens.size_hint().0);
         for token in tokens {
             let token = token.as_ref();
             vocab.push(token).map_err(|duplicate| {
@@ -45,6 +48,11 @@ impl Vocab {
         Ok(vocab)
     }
 
+    fn with_capacity(tokens: usize) -> Self {
+        let ids = FxHashMap::with_capacity_and_hasher(tokens, Default::default());
+        Self { tokens: Vec::with_capacity(tokens), ids }
+    }
+
     /// Reads a `vocab.txt`.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(|source| Error::read(path, source))?;
@@ -56,7 +64,7 @@ impl Vocab {
     /// A line loses ASCII white space at its end. Empty lines may stand at the end of the file only:
     /// between tokens they would shift every id behind them.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self> {
-        let mut vocab = Self::default();
+        let mut vocab = Self::with_capacity(memchr::memchr_iter(b'\n', bytes).count());
         let mut empty_line = None;
         for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
             let at = Some(index + 1);
@@ -91,11 +99,12 @@ impl Vocab {
 
     pub(crate) fn push(&mut self, token: &str) -> Result<u32, Duplicate> {
         let id = self.tokens.len() as u32;
-        match self.ids.entry(token.into()) {
+        let token: Arc<str> = token.into();
+        match self.ids.entry(token.clone()) {
             Entry::Occupied(first) => Err(Duplicate { first: *first.get() }),
             Entry::Vacant(place) => {
                 place.insert(id);
-                self.tokens.push(token.into());
+                self.tokens.push(token);
                 Ok(id)
             }
         }
