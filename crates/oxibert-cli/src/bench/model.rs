@@ -142,7 +142,7 @@ fn random_batch(config: &Config, sequences: usize, length: usize) -> Result<Batc
         let ids: Vec<u32> = (0..length).map(|_| random.below(config.vocab_size as u64) as u32).collect();
         batch.push(&ids, &vec![0; length]);
     }
-    batch.check(config)?;
+    config.check_batch(&batch)?;
     Ok(batch)
 }
 

@@ -1,8 +1,6 @@
 //! A batch without padding: all tokens one after the other, and where each sequence begins.
 
-use crate::model::Config;
 use crate::text::Encoding;
-use crate::{Error, Result};
 
 /// Several sequences, flat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,36 +60,6 @@ impl Batch {
     pub(crate) fn firsts(&self) -> impl Iterator<Item = u32> {
         self.offsets[..self.sequences()].iter().map(|&offset| offset as u32)
     }
-
-    /// Refuses what the model cannot take: ids, segments or positions beyond its tables, empty sequences.
-    pub fn check(&self, config: &Config) -> Result<()> {
-        let beyond =
-            |values: &[u32], limit: usize| values.iter().copied().find(|&value| value as usize >= limit);
-        let refuse = |problem: String| Err(Error::setting("batch", problem));
-        if let Some(id) = beyond(&self.ids, config.vocab_size) {
-            return refuse(format!(
-                "token id {id}, but the model has {} tokens; is this its own vocabulary?",
-                config.vocab_size
-            ));
-        }
-        if let Some(segment) = beyond(&self.segments, config.type_vocab_size) {
-            return refuse(format!(
-                "segment {segment}, but the model has {} segment(s); `oxibert convert --segments` widens it",
-                config.type_vocab_size
-            ));
-        }
-        if let Some(position) = beyond(&self.positions, config.max_position_embeddings) {
-            return refuse(format!(
-                "a sequence of more than {position} tokens, but the model has {} positions; cut it or widen the model \
-                 with `oxibert convert --positions`",
-                config.max_position_embeddings
-            ));
-        }
-        match self.offsets.windows(2).position(|ends| ends[0] == ends[1]) {
-            Some(number) => refuse(format!("sequence {number} has no tokens")),
-            None => Ok(()),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -106,19 +74,5 @@ mod tests {
         assert_eq!((batch.sequences(), batch.tokens()), (2, 5));
         assert_eq!((&batch.offsets[..], &batch.positions[..]), (&[0, 3, 5][..], &[0, 1, 2, 0, 1][..]));
         assert_eq!(batch.firsts().collect::<Vec<_>>(), [0, 3]);
-    }
-
-    #[test]
-    fn what_the_model_lacks_is_refused() {
-        let config = Config { max_position_embeddings: 3, ..Config::preset("tiny", 10).unwrap() };
-        let refusal = |ids: &[u32], segment: u8| {
-            let mut batch = Batch::new();
-            batch.push(ids, &vec![segment; ids.len()]);
-            batch.check(&config).unwrap_err().to_string()
-        };
-        assert!(refusal(&[10], 0).contains("token id 10"));
-        assert!(refusal(&[1], 2).contains("segment 2"));
-        assert!(refusal(&[1, 1, 1, 1], 0).contains("3 positions"));
-        assert!(refusal(&[], 0).contains("no tokens"));
     }
 }

@@ -193,7 +193,7 @@ impl Embedder {
         for windows in plan.batches() {
             batch.clear();
             windows.iter().for_each(|window| window.push(pieces, self.tokenizer.special(), &mut batch));
-            batch.check(self.bert.config())?;
+            self.bert.config().check_batch(&batch)?;
             self.pool(&batch, options, &mut work, &mut pooled)?;
             for (window, vector) in windows.iter().zip(pooled.chunks_exact(out.width)) {
                 let row = &mut out.values[window.text * out.width..][..out.width];

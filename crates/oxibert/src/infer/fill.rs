@@ -94,7 +94,7 @@ impl Filler {
             (0..).zip(&encoding.ids).filter(|pair| *pair.1 == self.mask).map(|pair| pair.0).collect();
         self.check(&encoding, &places)?;
         let batch = Batch::of([&encoding]);
-        batch.check(self.bert.config())?;
+        self.bert.config().check_batch(&batch)?;
         let logits = self.bert.mlm_logits(&batch, &places, work)?; // [M, V]
         if logits.iter().any(|logit| !logit.is_finite()) {
             return Err(self.not_finite());

@@ -81,7 +81,7 @@ impl Bert {
 
     /// The last layer's output, `[N, H]`; with `inspection`, every layer's and all attention weights too.
     ///
-    /// The batch must have passed [`Batch::check`].
+    /// The batch must have passed [`Config::check_batch`].
     pub fn hidden<'w>(
         &self,
         batch: &Batch,

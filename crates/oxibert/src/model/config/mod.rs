@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 pub(super) use json::read_object;
 
 use super::names::{self, Parts};
+use crate::data::Batch;
 use crate::{Error, Result};
 
 /// The presets' names, small to large.
@@ -124,6 +125,36 @@ impl Config {
             ..Self::with_sizes(vocab_size, hidden, 4 * hidden)
         };
         config.check().map(|()| config)
+    }
+
+    /// Refuses a batch that the model cannot take: ids, segments or positions beyond its tables, empty sequences.
+    pub fn check_batch(&self, batch: &Batch) -> Result<()> {
+        let beyond =
+            |values: &[u32], limit: usize| values.iter().copied().find(|&value| value as usize >= limit);
+        let refuse = |problem: String| Err(Error::setting("batch", problem));
+        if let Some(id) = beyond(&batch.ids, self.vocab_size) {
+            return refuse(format!(
+                "token id {id}, but the model has {} tokens; is this its own vocabulary?",
+                self.vocab_size
+            ));
+        }
+        if let Some(segment) = beyond(&batch.segments, self.type_vocab_size) {
+            return refuse(format!(
+                "segment {segment}, but the model has {} segment(s); `oxibert convert --segments` widens it",
+                self.type_vocab_size
+            ));
+        }
+        if let Some(position) = beyond(&batch.positions, self.max_position_embeddings) {
+            return refuse(format!(
+                "a sequence of more than {position} tokens, but the model has {} positions; cut it or widen the model \
+                 with `oxibert convert --positions`",
+                self.max_position_embeddings
+            ));
+        }
+        match batch.offsets.windows(2).position(|ends| ends[0] == ends[1]) {
+            Some(number) => refuse(format!("sequence {number} has no tokens")),
+            None => Ok(()),
+        }
     }
 
     /// BERT's constants, the defaults of google-research/bert and `transformers`.
@@ -337,5 +368,19 @@ mod tests {
         assert!(refused(|c| c.layer_norm_eps = 0.0).contains("layer_norm_eps"));
         assert!(refused(|c| c.initializer_range = f64::INFINITY).contains("initializer_range"));
         assert!(refused(|c| c.pad_token_id = Some(100)).contains("vocab_size is 100"));
+    }
+
+    #[test]
+    fn what_the_model_lacks_is_refused() {
+        let config = Config { max_position_embeddings: 3, ..Config::preset("tiny", 10).unwrap() };
+        let refusal = |ids: &[u32], segment: u8| {
+            let mut batch = Batch::new();
+            batch.push(ids, &vec![segment; ids.len()]);
+            config.check_batch(&batch).unwrap_err().to_string()
+        };
+        assert!(refusal(&[10], 0).contains("token id 10"));
+        assert!(refusal(&[1], 2).contains("segment 2"));
+        assert!(refusal(&[1, 1, 1, 1], 0).contains("3 positions"));
+        assert!(refusal(&[], 0).contains("no tokens"));
     }
 }
