@@ -2,6 +2,7 @@
 //!
 //! `tests/models/fetch` installs them (`./test` calls it). One that is absent is skipped, and said so.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use oxibert::data::Batch;
@@ -63,7 +64,9 @@ fn installed(path: &str) -> Option<PathBuf> {
     let models = std::env::var_os("OXIBERT_MODELS").map_or_else(target, PathBuf::from);
     let path = models.join(path);
     if !path.exists() {
-        eprintln!("skipped: {} is absent; crates/oxibert/tests/models/fetch installs it", path.display());
+        // Not eprintln!, which the test runner would keep to itself.
+        let how = "crates/oxibert/tests/models/fetch installs it";
+        let _ = writeln!(std::io::stderr(), "skipped: {} is absent; {how}", path.display());
         return None;
     }
     Some(path)
@@ -91,6 +94,7 @@ impl Worst {
         self.cosine = self.cosine.max(1.0 - cosine);
     }
 
+    #[allow(clippy::print_stderr)] // for those who run with --nocapture
     fn check(&self, name: &str, tolerance: f64) {
         eprintln!("{name}: largest difference {:.2e}, 1 - cosine {:.2e}", self.difference, self.cosine);
         assert!(self.difference < tolerance, "{name}: {} is not within {tolerance}", self.difference);
