@@ -75,7 +75,8 @@ pub struct Embedder {
 impl Embedder {
     /// Opens a checkpoint: a Hugging Face directory, or a weight file with its config.json and tokenizer beside it.
     pub fn open(path: &Path) -> Result<Self> {
-        let directory = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+        let about = std::fs::metadata(path).map_err(|source| Error::read(path, source))?;
+        let directory = if about.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
         // The two read different files: neither has to wait for the other.
         let (bert, tokenizer) = rayon::join(|| Bert::open(path), || Tokenizer::load(directory));
         Self::new(bert?, tokenizer?, directory)
