@@ -119,7 +119,7 @@ fn compare(name: &str, path: &Path, outputs: &[Output], tolerance: f64) {
         let encoding = encode(embedder.tokenizer(), &output.text);
         assert_eq!((&encoding.ids, &encoding.segments), (&output.ids, &output.type_ids));
         let batch = Batch::of([&encoding]);
-        batch.check(bert.config()).unwrap();
+        bert.config().check_batch(&batch).unwrap();
         let width = bert.config().hidden_size;
         let hidden = bert.hidden(&batch, &mut work, None); // [N, H]
         hidden_states.compare(&hidden[..8], &output.last_hidden_cls_first8);
