@@ -6,6 +6,8 @@
 mod bench;
 mod choices;
 mod demo;
+mod inspect;
+mod numbers;
 mod output;
 mod progress;
 mod table;
@@ -36,6 +38,7 @@ enum Verb {
     Demo(demo::Arguments),
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
+    Inspect(inspect::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
+        Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),
     };
     match done {
