@@ -5,11 +5,14 @@
 
 mod bench;
 mod choices;
+mod convert;
 mod demo;
+mod hub;
 mod inspect;
 mod numbers;
 mod output;
 mod progress;
+mod pull;
 mod table;
 mod tokenize;
 mod vocab;
@@ -26,6 +29,7 @@ Examples:
   oxibert demo                                      see everything work, without any data
   oxibert vocab corpus/*.txt --out my-vocab         learn a vocabulary
   echo 'Hello world' | oxibert tokenize --model my-vocab
+  oxibert inspect $(oxibert pull google-bert/bert-base-uncased)
 
 `oxibert VERB --help` explains a verb.")]
 struct Command {
@@ -38,7 +42,9 @@ enum Verb {
     Demo(demo::Arguments),
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
+    Pull(pull::Arguments),
     Inspect(inspect::Arguments),
+    Convert(convert::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -48,7 +54,9 @@ fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
+        Verb::Pull(arguments) => pull::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
+        Verb::Convert(arguments) => convert::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),
     };
     match done {
