@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use oxibert::text::{Compat, Rules, Tokenizer};
 
+use crate::hub;
 use crate::output::remark;
 
 /// `--compat`.
@@ -29,9 +30,9 @@ impl From<CompatChoice> for Compat {
 /// Which tokenizer.
 #[derive(Debug, Args)]
 pub(crate) struct TokenizerChoice {
-    /// A checkpoint directory with tokenizer.json or vocab.txt
-    #[arg(long, value_name = "DIR", required_unless_present = "vocab", conflicts_with = "vocab")]
-    model: Option<PathBuf>,
+    /// A checkpoint directory with tokenizer.json or vocab.txt, or a model's name on the Hugging Face hub
+    #[arg(long, value_name = "DIR|NAME", required_unless_present = "vocab", conflicts_with = "vocab")]
+    model: Option<String>,
     /// A vocab.txt, one token a line
     #[arg(long, value_name = "FILE")]
     vocab: Option<PathBuf>,
@@ -50,8 +51,8 @@ impl TokenizerChoice {
             let rules = rules(self.cased, compat.unwrap_or_default());
             return Ok(Tokenizer::load_vocab(path, rules)?);
         }
-        let directory = self.model.as_deref().context("--model or --vocab is needed")?;
-        let tokenizer = Tokenizer::load(directory)?;
+        let model = self.model.as_deref().context("--model or --vocab is needed")?;
+        let tokenizer = Tokenizer::load(&hub::resolve_tokenizer(model)?)?;
         match compat {
             Some(compat) if compat != tokenizer.rules().compat => {
                 let max_word_chars = compat.max_word_chars();

@@ -200,13 +200,13 @@ fn report(
         out.flush()?;
     }
     if seen.long_texts > 0 && !arguments.quiet {
-        let texts =
-            if seen.long_texts == 1 { "1 text was" } else { &format!("{} texts were", seen.long_texts) };
+        let (texts, were) = if seen.long_texts == 1 { ("text", "was") } else { ("texts", "were") };
         let fate = match options.long {
             LongText::Sliding { .. } => "read in several windows (--long sliding)".to_owned(),
             long => format!("cut (--long {long})"),
         };
-        remark(format_args!("note: {texts} longer than {} tokens and {fate}", options.max_length));
+        let (count, limit) = (seen.long_texts, options.max_length);
+        remark(format_args!("note: {count} {texts} {were} longer than {limit} tokens and {were} {fate}"));
     }
     Ok(())
 }

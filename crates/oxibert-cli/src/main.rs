@@ -5,11 +5,16 @@
 
 mod bench;
 mod choices;
+mod convert;
 mod demo;
 mod embed;
 mod fill;
+mod hub;
+mod inspect;
+mod numbers;
 mod output;
 mod progress;
+mod pull;
 mod table;
 mod tokenize;
 mod vocab;
@@ -26,6 +31,7 @@ Examples:
   oxibert demo                                      see everything work, without any data
   oxibert vocab corpus/*.txt --out my-vocab         learn a vocabulary
   echo 'Hello world' | oxibert tokenize --model my-vocab
+  oxibert inspect $(oxibert pull google-bert/bert-base-uncased)
 
 `oxibert VERB --help` explains a verb.")]
 struct Command {
@@ -40,6 +46,9 @@ enum Verb {
     Tokenize(tokenize::Arguments),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
+    Pull(pull::Arguments),
+    Inspect(inspect::Arguments),
+    Convert(convert::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -51,6 +60,9 @@ fn main() -> ExitCode {
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
+        Verb::Pull(arguments) => pull::run(&arguments),
+        Verb::Inspect(arguments) => inspect::run(&arguments),
+        Verb::Convert(arguments) => convert::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),
     };
     match done {

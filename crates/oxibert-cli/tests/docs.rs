@@ -88,6 +88,10 @@ fn run(command: &str, directory: &Path) -> Vec<String> {
         .current_dir(directory)
         .env("PATH", path)
         .env("COLUMNS", "100")
+        // No page may depend on the network or on what the reader has fetched before.
+        .env("HF_ENDPOINT", "http://127.0.0.1:9")
+        .env("HF_HOME", directory.join("hub"))
+        .env("NO_PROXY", "127.0.0.1")
         .output()
         .unwrap();
     let mut lines: Vec<String> =

@@ -60,14 +60,14 @@ fn json_and_npy_hold_the_same_bits_whatever_the_company() {
     let at = directory.path();
     write_model(at, |_| ());
     let lines: Vec<String> = (0..9000).map(|i| ["a", "b", "好", ""][i % 4].repeat(1 + i % 3)).collect();
-    let (code, json, error) = run(at, &["--json", "-"], &lines.join("\n"));
+    let (code, json, error) = run(at, &["--json", "-"], &(lines.join("\n") + "\n"));
     assert_eq!((code, &*error), (0, ""));
     let all = rows(&json);
     assert_eq!(all.len(), lines.len());
     let (_, alone, _) = run(at, &["--json", "--threads", "1"], &format!("{}\n", lines[2]));
     assert!(rows(&alone)[0] == all[2] && rows(&alone)[0] == all[2 + 12 * 700]);
 
-    fs::write(at.join("lines.txt"), lines.join("\n")).unwrap();
+    fs::write(at.join("lines.txt"), lines.join("\n") + "\n").unwrap();
     let (code, summary, _) = run(at, &["lines.txt", "--out", "deep/vectors.npy"], "");
     assert!(code == 0 && summary.starts_with("9000 vectors of 32 numbers in "), "{summary}");
     let bytes = fs::read(at.join("deep/vectors.npy")).unwrap();

@@ -156,6 +156,28 @@ pub fn canonical(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// The block that a parameter of this name belongs to, if it is one of a BERT's.
+///
+/// ```
+/// use oxibert::model::names::{Block, block};
+/// assert_eq!(block("bert.encoder.layer.7.output.dense.bias"), Some(Block::Layer(7)));
+/// assert_eq!(block("lm_head.weight"), None);
+/// ```
+pub fn block(name: &str) -> Option<Block> {
+    if let Some(rest) = name.strip_prefix("bert.encoder.layer.") {
+        return rest.split_once('.').and_then(|(number, _)| number.parse().ok()).map(Block::Layer);
+    }
+    let beginnings = [
+        ("bert.embeddings.", Block::Embeddings),
+        ("bert.pooler.", Block::Pooler),
+        ("cls.predictions.", Block::Mlm),
+        ("cls.seq_relationship.", Block::Nsp),
+        ("classifier.", Block::Task),
+        ("qa_outputs.", Block::Task),
+    ];
+    beginnings.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, block)| *block)
+}
+
 /// The other name under which the same parameter may stand.
 pub(super) fn alias(name: &str) -> Option<&'static str> {
     match name {
@@ -269,6 +291,7 @@ mod tests {
             let unique: HashSet<&str> = names(&params).into_iter().collect();
             assert_eq!(unique.len(), params.len());
             assert!(unique.iter().all(|name| canonical(name) == *name));
+            assert!(params.iter().all(|param| block(&param.name) == Some(param.block)));
             assert!(params.iter().all(|param| param.kind.decays() == (param.shape.len() == 2)));
         }
     }
@@ -287,6 +310,7 @@ mod tests {
             (vec!["classifier.weight", "classifier.bias"], 3 * 128, 3)
         );
         assert_eq!(names(&qa_outputs(&tiny())), ["qa_outputs.weight", "qa_outputs.bias"]);
+        assert!(head.iter().chain(&qa_outputs(&tiny())).all(|param| block(&param.name) == Some(Block::Task)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::path::Path;
 
 pub use dtype::Dtype;
 pub use save::save;
-pub use weights::Weights;
+pub use weights::{WEIGHT_FILES, Weights, shards};
 
 use super::config::Config;
 use crate::Result;

@@ -175,6 +175,7 @@ fn shards_are_one_checkpoint() {
     fs::write(at("two.safetensors"), shard("b")).unwrap();
     let map = |b: &str| json!({ "pooler.dense.bias": "one.safetensors", "b": b });
     let weights = index(map("two.safetensors")).unwrap();
+    assert_eq!(shards(weights.path()).unwrap(), ["one.safetensors", "two.safetensors"]);
     assert_eq!(weights.names().collect::<Vec<_>>(), ["b", "bert.pooler.dense.bias"]);
     assert_eq!(weights.tensor("b").unwrap().data[..], [0.0]);
     let refused = |map: Value| index(map).unwrap_err().to_string();

@@ -14,7 +14,7 @@ use crate::model::names::{Param, alias, canonical};
 use crate::{Error, Result};
 
 /// What a directory may hold, best first: whole files, and the index files of sharded ones.
-const FILES: [&str; 4] = [
+pub const WEIGHT_FILES: [&str; 4] = [
     super::WEIGHTS_FILE,
     "model.safetensors.index.json",
     "pytorch_model.bin",
@@ -36,8 +36,8 @@ impl Weights {
         if !path.is_dir() {
             return Self::collect(path, vec![Source::open(path)?]);
         }
-        let Some(file) = FILES.iter().map(|name| path.join(name)).find(|file| file.exists()) else {
-            let problem = format!("no weights in it; expected one of {}", FILES.join(", "));
+        let Some(file) = WEIGHT_FILES.iter().map(|name| path.join(name)).find(|file| file.exists()) else {
+            let problem = format!("no weights in it; expected one of {}", WEIGHT_FILES.join(", "));
             return Err(Error::content(path, None, problem));
         };
         if file.extension() == Some("json".as_ref()) {
@@ -56,9 +56,7 @@ impl Weights {
         let refuse = |problem: String| Error::content(index, None, problem);
         let object = read_object(index)?;
         let map = shard_map(&object).map_err(refuse)?;
-        let mut files: Vec<&str> = map.iter().map(|(_, file)| *file).collect();
-        files.sort_unstable();
-        files.dedup();
+        let files = unique_files(&map);
         let open = |file: &&str| Source::open(&index.with_file_name(file));
         let weights = Self::collect(index, files.iter().map(open).collect::<Result<_>>()?)?;
         for (name, file) in map {
@@ -218,6 +216,20 @@ impl Weights {
         );
         Err(Error::content(&source.path, None, problem))
     }
+}
+
+/// The files that the index of a sharded checkpoint names, each once. They need not be there yet.
+pub fn shards(index: &Path) -> Result<Vec<String>> {
+    let object = read_object(index)?;
+    let map = shard_map(&object).map_err(|problem| Error::content(index, None, problem))?;
+    Ok(unique_files(&map).into_iter().map(str::to_owned).collect())
+}
+
+fn unique_files<'i>(map: &[(&str, &'i str)]) -> Vec<&'i str> {
+    let mut files: Vec<&str> = map.iter().map(|(_, file)| *file).collect();
+    files.sort_unstable();
+    files.dedup();
+    files
 }
 
 /// The index file's pairs of tensor and file; the files must lie beside it.
