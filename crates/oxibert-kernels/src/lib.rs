@@ -38,6 +38,7 @@ mod peak;
 pub mod profile;
 pub mod scalar;
 mod scratch;
+mod team;
 #[cfg(test)]
 mod testing;
 

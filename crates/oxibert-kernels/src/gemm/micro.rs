@@ -7,6 +7,9 @@
 use super::lanes::{Lanes, Portable};
 use crate::arch::{Isa, isa};
 
+/// Floats of a cache line.
+const LINE: usize = 16;
+
 /// How an output element begins before the products are added.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Init {
@@ -109,6 +112,10 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usiz
         let b = block.b.add(j * block.depth);
         let c = block.c.add(i * block.c_stride + j);
         (0..R).for_each(|r| prefetch(c.wrapping_add(r * block.c_stride)));
+        // The next panel comes from afar: each tile of this one asks for a part of it.
+        let panel = block.depth * NV * V::N;
+        let next = b.wrapping_add(panel + panel * i / block.rows);
+        (0..panel * R / block.rows).step_by(LINE).for_each(|l| prefetch_far(next.wrapping_add(l)));
         let sums = if block.a_packed {
             multiply::<V, R, NV>(block.depth, block.a.add(i * block.depth), 1, R, b)
         } else {
@@ -137,6 +144,18 @@ fn prefetch(c: *const f32) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = c;
+}
+
+/// Asks for a line that is needed later, in the second-level cache.
+#[inline(always)]
+fn prefetch_far(b: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: see `prefetch`.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(b.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = b;
 }
 
 /// Sums over the depth: `a` steps by (`a_row`, `a_depth`), `b` is a packed panel.
