@@ -154,7 +154,12 @@ impl Shared {
         BUSY.set(true);
         let mut last = 0;
         loop {
-            if (0..LOOKS).any(|_| self.sit_down(&mut last) || { spin_loop(); false }) {
+            if (0..LOOKS).any(|_| {
+                self.sit_down(&mut last) || {
+                    spin_loop();
+                    false
+                }
+            }) {
                 self.work();
             } else {
                 self.sleep(last);
@@ -218,7 +223,9 @@ mod tests {
     fn every_item_is_taken_once() {
         for len in [0, 1, 64, 1000] {
             let mut x = vec![0; len];
-            on_threads(3, || each(x.chunks_mut(7).enumerate(), |(i, x)| x.iter_mut().for_each(|x| *x += i + 1)));
+            on_threads(3, || {
+                each(x.chunks_mut(7).enumerate(), |(i, x)| x.iter_mut().for_each(|x| *x += i + 1))
+            });
             assert!(x.iter().enumerate().all(|(i, x)| *x == i / 7 + 1));
         }
     }

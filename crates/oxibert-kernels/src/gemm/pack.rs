@@ -137,7 +137,12 @@ mod x86 {
     /// # Safety
     /// `ROWS` lines of eight floats must be readable at `from`, eight lines of `ROWS` floats writable at `to`.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn turn<const ROWS: usize>(from: *const f32, stride: usize, to: *mut f32, width: usize) {
+    pub(super) unsafe fn turn<const ROWS: usize>(
+        from: *const f32,
+        stride: usize,
+        to: *mut f32,
+        width: usize,
+    ) {
         let mut rows = [_mm256_setzero_ps(); 8];
         for (r, row) in rows.iter_mut().enumerate().take(ROWS) {
             // SAFETY: the caller vouches for the lines.

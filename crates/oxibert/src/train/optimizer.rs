@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use oxibert_kernels::{AdamW, adamw, squared_norm};
+use oxibert_kernels::{AdamW, adamw, squared_norm, zeros};
 
 use crate::nn::Layout;
 
@@ -59,7 +59,7 @@ impl Optimizer {
                 _ => ranges.push((range, decays)),
             }
         }
-        Self { options, ranges, m: vec![0.0; layout.len()], v: vec![0.0; layout.len()], step: 0 }
+        Self { options, ranges, m: zeros(layout.len()), v: zeros(layout.len()), step: 0 }
     }
 
     /// One step at learning rate `lr`. Returns the gradient's norm before clipping.
