@@ -132,7 +132,7 @@ impl Shared {
     fn announce(&self, job: &Job<'_>, seats: usize) {
         self.job.store(std::ptr::from_ref(job).cast_mut().cast(), Relaxed);
         let number = (self.state.load(Relaxed) >> JOB).wrapping_add(1);
-        self.state.store(number << JOB | seats as u64 * SEAT, SeqCst);
+        self.state.store((number << JOB) | (seats as u64 * SEAT), SeqCst);
         if self.asleep.load(SeqCst) > 0 {
             let _bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
             self.bell.notify_all();

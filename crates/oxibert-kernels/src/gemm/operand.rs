@@ -45,12 +45,12 @@ impl<'a> Panels<'a> {
 }
 
 /// Cuts `room` as [`Panels`] lie in it: the block of the depth, the first line and the place of `step` lines each.
-fn pieces<'a>(
-    room: &'a mut [f32],
+fn pieces(
+    room: &mut [f32],
     depth: usize,
     lines: usize,
     step: usize,
-) -> impl Iterator<Item = (Range<usize>, usize, &'a mut [f32])> + Send {
+) -> impl Iterator<Item = (Range<usize>, usize, &mut [f32])> + Send {
     let mut rest = room;
     blocks(depth).flat_map(move |k| {
         let (now, later) = std::mem::take(&mut rest).split_at_mut(lines * k.len());
