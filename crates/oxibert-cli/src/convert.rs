@@ -49,8 +49,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     files::check_dir(&arguments.out, arguments.force)?;
-    let input = PathBuf::from(&arguments.input);
-    let input = if input.exists() { input } else { hub::resolve(&arguments.input)? };
+    let input = hub::resolve(&arguments.input)?;
     let checkpoint = Checkpoint::open(&input)?;
     let old = &checkpoint.config;
     checkpoint.weights.check(&names::parameters(old, Parts::default()))?;
