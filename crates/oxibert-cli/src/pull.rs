@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::hub::{Fetched, Hub, MAIN};
 use crate::numbers::bytes;
 use crate::output::{remark, results};
+use crate::replace::save_checkpoint;
 
 /// Fetch a model from the Hugging Face hub
 ///
@@ -82,5 +83,5 @@ fn copy(fetched: &Fetched, out: &Path, force: bool) -> Result<()> {
             copied.map(drop).map_err(|error| oxibert::Error::write(to, error))
         })
     };
-    files::save_dir(out, force, copy).context("the model is in the cache, but was not copied")
+    save_checkpoint(out, force, copy).context("the model is in the cache, but was not copied")
 }

@@ -418,3 +418,16 @@ fn the_cache_may_lie_elsewhere_and_the_token_stays_at_home() {
     fs::write(hub.home.path().join("token"), "key\n").unwrap();
     assert!(error(&pull("team/secret")).contains("has no model team/secret"), "let in");
 }
+
+#[test]
+fn old_weights_do_not_stand_before_new_ones() {
+    let hub = FakeHub::with(|files| {
+        fs::rename(files.join("model.safetensors"), files.join("pytorch_model.bin")).unwrap();
+    });
+    let out = hub.home.path().join("mine");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("model.safetensors"), "of another model").unwrap();
+    let pulled = hub.run(&["pull", NAME, "--out", out.to_str().unwrap(), "--force"]);
+    assert!(String::from_utf8_lossy(&pulled.stderr).contains("removed model.safetensors"), "{pulled:?}");
+    assert!(Checkpoint::open(&directory(&pulled)).is_ok());
+}
