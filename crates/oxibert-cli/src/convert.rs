@@ -1,12 +1,14 @@
 //! `oxibert convert`: any checkpoint that we read to a clean Hugging Face directory, widened if so wished.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use oxibert::data::files;
+use oxibert::infer::use_files;
+use oxibert::model::checkpoint::CONFIG_FILE;
 use oxibert::model::{Checkpoint, Config, Parts, names};
 use oxibert::text::{TOKENIZER_FILES, Tokenizer};
 use serde_json::{Value, json};
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 use crate::hub;
 use crate::numbers::{bytes, count};
 use crate::output::{remark, results};
+use crate::replace::{OTHER_TOKENIZER_FILES, save_checkpoint};
 
 /// Any checkpoint to a clean directory: model.safetensors in F32, config.json, tokenizer
 ///
@@ -49,43 +52,61 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     files::check_dir(&arguments.out, arguments.force)?;
-    let input = PathBuf::from(&arguments.input);
-    let input = if input.exists() { input } else { hub::resolve(&arguments.input)? };
+    let input = hub::resolve(&arguments.input)?;
     let checkpoint = Checkpoint::open(&input)?;
     let old = &checkpoint.config;
     checkpoint.weights.check(&names::parameters(old, Parts::default()))?;
     let positions = arguments.positions.unwrap_or(old.max_position_embeddings);
     let (config, tensors) = checkpoint.widen(positions, arguments.segments.unwrap_or(old.type_vocab_size))?;
     let source = if input.is_dir() { &*input } else { input.parent().unwrap_or(Path::new("")) };
-    files::save_dir(&arguments.out, arguments.force, |directory| {
+    save_checkpoint(&arguments.out, arguments.force, |directory| {
         oxibert::model::checkpoint::save(directory, &config, &tensors)?;
-        save_tokenizer(source, directory, arguments.positions)
+        let about_use = use_files(source)?;
+        about_use
+            .iter()
+            .filter(|file| *file != CONFIG_FILE)
+            .try_for_each(|file| copy(source, directory, file))?;
+        save_tokenizer(source, directory, &config, arguments.positions)
     })?;
     let parameters = tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
     report(arguments, &config, tensors.len(), parameters)
 }
 
 /// The tokenizer's files: those that are there as they are, the others made from them.
-fn save_tokenizer(source: &Path, directory: &Path, positions: Option<usize>) -> oxibert::Result<()> {
+fn save_tokenizer(
+    source: &Path,
+    directory: &Path,
+    config: &Config,
+    positions: Option<usize>,
+) -> oxibert::Result<()> {
     let here: Vec<&str> = TOKENIZER_FILES.into_iter().filter(|file| source.join(file).exists()).collect();
     if here.is_empty() {
         return Ok(());
     }
     match Tokenizer::load(source) {
-        Ok(tokenizer) => tokenizer.save(directory)?,
+        Ok(tokenizer) => {
+            let longest = tokenizer.max_length().unwrap_or(config.max_position_embeddings);
+            tokenizer.with_max_length(Some(longest)).save(directory)?;
+        }
         Err(error) => {
             remark(format_args!("note: the tokenizer is copied, but oxibert cannot use it: {error}"))
         }
     }
-    for file in here {
-        let (from, to) = (source.join(file), directory.join(file));
-        let content = fs::read(&from).map_err(|error| oxibert::Error::read(from, error))?;
-        files::save(&to, |out| out.write_all(&content))?;
-    }
+    here.into_iter().chain(OTHER_TOKENIZER_FILES).try_for_each(|file| copy(source, directory, file))?;
     let config = directory.join("tokenizer_config.json");
     match positions {
         Some(positions) if config.exists() => set_longest(&config, positions),
         _ => Ok(()),
+    }
+}
+
+/// The file as it is, if it is there.
+fn copy(source: &Path, directory: &Path, file: &str) -> oxibert::Result<()> {
+    let from = source.join(file);
+    match fs::read(&from) {
+        Ok(content) => files::save(&directory.join(file), |out| out.write_all(&content)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(oxibert::Error::read(from, error)),
     }
 }
 

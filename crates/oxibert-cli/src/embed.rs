@@ -18,6 +18,7 @@ use oxibert::text::LongText;
 use serde_json::json;
 
 use crate::choices::{Threads, inputs};
+use crate::hub;
 use crate::output::{remark, results};
 use crate::progress::Bars;
 use sink::Sink;
@@ -38,9 +39,9 @@ pub(crate) struct Arguments {
     /// Text files, plain or gzip; - is standard input, which is also the default
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A checkpoint directory, or a weight file in one
-    #[arg(long, value_name = "DIR")]
-    model: PathBuf,
+    /// A checkpoint directory, a weight file in one, or a model's name on the Hugging Face hub
+    #[arg(long, value_name = "DIR|NAME")]
+    model: String,
     /// How the tokens' vectors become one: mean, cls, pooler or max [default: the checkpoint's, or mean]
     #[arg(long, value_name = "HOW")]
     pooling: Option<Pooling>,
@@ -79,7 +80,7 @@ const CHUNK_BYTES: usize = 16 << 20;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let start = Instant::now();
     arguments.threads.install()?;
-    let embedder = Embedder::open(&arguments.model)?;
+    let embedder = Embedder::open(&hub::resolve(&arguments.model)?)?;
     let options = arguments.options(&embedder)?;
     let corpus = Corpus::open(inputs(&arguments.files))?;
     let width = embedder.bert().config().hidden_size;

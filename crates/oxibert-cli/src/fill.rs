@@ -1,7 +1,6 @@
 //! `oxibert fill`: what stood at [MASK]?
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -13,6 +12,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::choices::{Threads, inputs};
+use crate::hub;
 use crate::output::results;
 
 /// The likeliest words for every [MASK] of a text
@@ -26,9 +26,9 @@ pub(crate) struct Arguments {
     /// Texts with [MASK] where a word is wanted; - or none: a text per line of standard input
     #[arg(value_name = "TEXT")]
     texts: Vec<String>,
-    /// A checkpoint directory with a masked-language-model head and its tokenizer
-    #[arg(long, value_name = "DIR")]
-    model: PathBuf,
+    /// A checkpoint directory with a masked-language-model head and its tokenizer, or a model's name on the hub
+    #[arg(long, value_name = "DIR|NAME")]
+    model: String,
     /// How many candidates for each [MASK]
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.threads.install()?;
     let mut job = Job {
-        filler: Filler::open(&arguments.model)?,
+        filler: Filler::open(&hub::resolve(&arguments.model)?)?,
         work: BertWork::default(),
         top: arguments.top as usize,
         json: arguments.json,

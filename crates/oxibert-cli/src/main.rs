@@ -15,6 +15,7 @@ mod numbers;
 mod output;
 mod progress;
 mod pull;
+mod replace;
 mod table;
 mod tokenize;
 mod vocab;

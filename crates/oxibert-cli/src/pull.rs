@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::hub::{Fetched, Hub, MAIN};
 use crate::numbers::bytes;
 use crate::output::{remark, results};
+use crate::replace::save_checkpoint;
 
 /// Fetch a model from the Hugging Face hub
 ///
@@ -19,7 +20,8 @@ use crate::output::{remark, results};
 /// Hugging Face's libraries share; the last line is the model's directory there. Without a network, the copy from before
 /// is used.
 ///
-/// HF_ENDPOINT names another hub, HF_HOME another place for the cache, HF_TOKEN opens private models.
+/// HF_ENDPOINT names another hub, HF_HOME or HF_HUB_CACHE another place for the cache, HF_TOKEN opens private models;
+/// with HF_HUB_OFFLINE=1 nothing is asked for.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -76,10 +78,10 @@ fn copy(fetched: &Fetched, out: &Path, force: bool) -> Result<()> {
     let copy = |directory: &Path| {
         fetched.files.iter().try_for_each(|file| {
             let to = directory.join(file);
-            fs::copy(fetched.directory.join(file), &to)
-                .map_err(|error| oxibert::Error::write(to, error))
-                .map(drop)
+            let copied = to.parent().map_or(Ok(()), fs::create_dir_all);
+            let copied = copied.and_then(|()| fs::copy(fetched.directory.join(file), &to));
+            copied.map(drop).map_err(|error| oxibert::Error::write(to, error))
         })
     };
-    files::save_dir(out, force, copy).context("the model is in the cache, but was not copied")
+    save_checkpoint(out, force, copy).context("the model is in the cache, but was not copied")
 }

@@ -181,3 +181,53 @@ fn more_positions_and_segments() {
     assert!(refused.contains("positions: 2 asked for, but the model has 3"), "{refused}");
     assert!(!at("narrow").exists());
 }
+
+#[test]
+fn nothing_of_the_model_before_stays_beside_the_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let (first, bare, out) = (at("first"), at("bare"), at("out"));
+    make_checkpoint(&first);
+    make_checkpoint(&out);
+    fs::write(out.join("modules.json"), "[]").unwrap();
+    fs::write(out.join("my-notes.txt"), "mine").unwrap();
+    fs::create_dir(&bare).unwrap();
+    for file in ["config.json", "model.safetensors"] {
+        fs::copy(first.join(file), bare.join(file)).unwrap();
+    }
+    let forced = oxibert(&["convert", text(&bare), "--out", text(&out), "--force"]);
+    stdout(&forced);
+    let note = String::from_utf8(forced.stderr).unwrap();
+    let removed = "removed tokenizer.json, tokenizer_config.json, vocab.txt, modules.json of the model";
+    assert!(note.contains(removed), "{note}");
+    let mut left: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["config.json", "model.safetensors", "my-notes.txt"]);
+    let again = oxibert(&["convert", text(&first), "--out", text(&out), "--force"]);
+    assert!(stdout(&again).contains("46 tensors") && again.stderr.is_empty(), "{again:?}");
+    // In its own place a checkpoint loses nothing.
+    stdout(&oxibert(&["convert", text(&out), "--out", text(&out), "--force"]));
+    assert!(Tokenizer::load(&out).is_ok());
+}
+
+#[test]
+fn a_clean_directory_is_used_as_the_first_one_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let (first, out) = (at("first"), at("out"));
+    make_checkpoint(&first);
+    fs::remove_file(first.join("tokenizer_config.json")).unwrap();
+    fs::create_dir(first.join("1_Pooling")).unwrap();
+    fs::write(first.join("1_Pooling/config.json"), r#"{"pooling_mode": "max"}"#).unwrap();
+    fs::write(first.join("special_tokens_map.json"), "{}").unwrap();
+    stdout(&oxibert(&["convert", text(&first), "--out", text(&out)]));
+    assert_eq!(fs::read_to_string(out.join("special_tokens_map.json")).unwrap(), "{}");
+    // Made anew, it says how many positions the model has.
+    assert_eq!(Tokenizer::load(&out).unwrap().max_length(), Some(3));
+    fs::write(at("text"), "un un\n").unwrap();
+    let embed =
+        |model: &Path| stdout(&oxibert(&["embed", text(&at("text")), "--json", "--model", text(model)]));
+    assert_eq!(embed(&first), embed(&out));
+    fs::remove_dir_all(out.join("1_Pooling")).unwrap();
+    assert_ne!(embed(&first), embed(&out));
+}

@@ -91,6 +91,8 @@ fn run(command: &str, directory: &Path) -> Vec<String> {
         // No page may depend on the network or on what the reader has fetched before.
         .env("HF_ENDPOINT", "http://127.0.0.1:9")
         .env("HF_HOME", directory.join("hub"))
+        .env_remove("HF_HUB_CACHE")
+        .env_remove("HF_HUB_OFFLINE")
         .env("NO_PROXY", "127.0.0.1")
         .output()
         .unwrap();

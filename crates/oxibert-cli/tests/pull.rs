@@ -62,6 +62,21 @@ impl FakeHub {
     }
 }
 
+/// The paths of all files below a directory.
+fn files_below(directory: &Path) -> io::Result<Vec<String>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type()?.is_dir() {
+            files.extend(files_below(&entry.path())?.iter().map(|file| format!("{name}/{file}")));
+        } else {
+            files.push(name);
+        }
+    }
+    Ok(files)
+}
+
 /// Answers one request: the list of files, or (a part of) a file.
 fn serve(mut stream: TcpStream, directory: &Path, log: &Mutex<Vec<String>>) -> io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -88,10 +103,8 @@ fn serve(mut stream: TcpStream, directory: &Path, log: &Mutex<Vec<String>>) -> i
         if ![COMMIT, "main"].contains(&revision) {
             return refuse(stream, "404 Not Found");
         }
-        let files = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name().into_string().unwrap()));
-        let siblings: Vec<Value> = files
-            .map(|file: io::Result<String>| Ok(json!({ "rfilename": file? })))
-            .collect::<io::Result<_>>()?;
+        let siblings: Vec<Value> =
+            files_below(directory)?.into_iter().map(|file| json!({ "rfilename": file })).collect();
         let body = json!({ "sha": COMMIT, "siblings": siblings }).to_string();
         let length = body.len();
         return write!(
@@ -307,4 +320,114 @@ fn a_broken_download_goes_on_where_it_stopped() {
     fs::remove_file(hub.files.path().join("break-off")).unwrap();
     let here = directory(&hub.run(&["pull", NAME]));
     same_file(&here.join("model.safetensors"), &hub.files.path().join("model.safetensors"));
+}
+
+/// Makes a sentence encoder of the model: the vector of `[CLS]`, of length 1.
+fn make_sentence_encoder(files: &Path) {
+    let module = |path: &str, kind: &str| json!({ "path": path, "type": format!("sentence_transformers.models.{kind}") });
+    let modules = json!([module("", "Transformer"), module("first", "Pooling"), module("2", "Normalize")]);
+    fs::write(files.join("modules.json"), modules.to_string()).unwrap();
+    fs::create_dir(files.join("first")).unwrap();
+    fs::write(files.join("first/config.json"), r#"{"pooling_mode": "cls"}"#).unwrap();
+    fs::write(files.join("sentence_bert_config.json"), r#"{"max_seq_length": 3}"#).unwrap();
+}
+
+fn embed(hub: &FakeHub, model: &str, endpoint: &str) -> (String, String) {
+    let text = hub.home.path().join("text");
+    fs::write(&text, "un\n").unwrap();
+    let output =
+        oxibert(&["embed", text.to_str().unwrap(), "--model", model, "--json"], endpoint, hub.home.path());
+    (stdout(&output), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_sentence_encoder_brings_the_word_on_its_use() {
+    let hub = FakeHub::with(make_sentence_encoder);
+    let (by_name, _) = embed(&hub, NAME, &hub.endpoint);
+    assert_eq!(by_name, embed(&hub, hub.files.path().to_str().unwrap(), NOWHERE).0);
+    let fetched = hub.fetched();
+    for file in ["modules.json", "first/config.json", "sentence_bert_config.json"] {
+        assert!(fetched.iter().any(|name| name == file), "{file} in {fetched:?}");
+    }
+    assert_eq!(embed(&hub, NAME, NOWHERE), (by_name, String::new()));
+    let json = stdout(&oxibert(&["pull", NAME, "--json"], NOWHERE, hub.home.path()));
+    assert!(json.contains("first/config.json"), "{json}");
+    let copy = hub.home.path().join("copy");
+    stdout(&hub.run(&["pull", NAME, "--out", copy.to_str().unwrap()]));
+    assert!(copy.join("first/config.json").exists());
+}
+
+/// transformers fetches a model into the shared cache without the files of sentence-transformers.
+#[test]
+fn a_copy_of_others_is_completed_before_it_makes_vectors() {
+    let hub = FakeHub::with(make_sentence_encoder);
+    let here = directory(&hub.run(&["pull", NAME]));
+    let (right, _) = embed(&hub, NAME, NOWHERE);
+    fs::remove_file(here.join("modules.json")).unwrap();
+    fs::remove_dir_all(here.join("first")).unwrap();
+    let (mean, note) = embed(&hub, NAME, NOWHERE);
+    assert!(mean != right && note.contains("using the copy from before"), "{note}");
+    assert_eq!(embed(&hub, NAME, &hub.endpoint), (right.clone(), String::new()));
+    assert_eq!(embed(&hub, NAME, NOWHERE), (right, String::new()));
+    // A model that has no word on its use is asked for it once.
+    let plain = FakeHub::with(|_| {});
+    directory(&plain.run(&["pull", NAME]));
+    assert_eq!(embed(&plain, NAME, NOWHERE).1, "");
+}
+
+#[test]
+fn fill_takes_a_name_too() {
+    let hub = FakeHub::with(|_| {});
+    let filled = hub.run(&["fill", "[MASK]", "--model", NAME, "--json"]);
+    assert!(stdout(&filled).contains("\"masks\""), "{filled:?}");
+}
+
+#[test]
+fn offline_means_the_cache_alone() {
+    let hub = FakeHub::with(|_| {});
+    let offline = |arguments: &[&str], value: &str| {
+        let mut command = command(arguments, &hub.endpoint, hub.home.path());
+        command.env("HF_HUB_OFFLINE", value).output().unwrap()
+    };
+    for verb in [&["pull", NAME][..], &["tokenize", "--model", NAME], &["fill", "[MASK]", "--model", NAME]] {
+        let refused = error(&offline(verb, "1"));
+        assert!(refused.contains("team/tiny (main) is not whole in the cache"), "{refused}");
+        assert!(refused.contains("unset HF_HUB_OFFLINE, or name a checkpoint directory"), "{refused}");
+    }
+    assert!(hub.asked.lock().unwrap().is_empty(), "nothing is asked for");
+    let here = directory(&offline(&["pull", NAME], "0"));
+    let asked = hub.asked.lock().unwrap().len();
+    let again = offline(&["pull", NAME], "TRUE");
+    assert_eq!(directory(&again), here);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("HF_HUB_OFFLINE is set"), "{again:?}");
+    assert!(offline(&["pull", NAME, "--quiet"], "1").stderr.is_empty());
+    stdout(&offline(&["fill", "[MASK]", "--model", NAME], "yes"));
+    assert_eq!(hub.asked.lock().unwrap().len(), asked);
+}
+
+#[test]
+fn the_cache_may_lie_elsewhere_and_the_token_stays_at_home() {
+    let hub = FakeHub::with(|_| {});
+    let elsewhere = tempfile::tempdir().unwrap();
+    let pull = |name: &str| {
+        let mut command = command(&["pull", name], &hub.endpoint, hub.home.path());
+        command.env("HF_HUB_CACHE", elsewhere.path().join("models")).output().unwrap()
+    };
+    assert!(directory(&pull(NAME)).starts_with(elsewhere.path().join("models").join("models--team--tiny")));
+    assert!(!hub.home.path().join("hub").exists());
+    fs::write(hub.home.path().join("token"), "key\n").unwrap();
+    assert!(error(&pull("team/secret")).contains("has no model team/secret"), "let in");
+}
+
+#[test]
+fn old_weights_do_not_stand_before_new_ones() {
+    let hub = FakeHub::with(|files| {
+        fs::rename(files.join("model.safetensors"), files.join("pytorch_model.bin")).unwrap();
+    });
+    let out = hub.home.path().join("mine");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("model.safetensors"), "of another model").unwrap();
+    let pulled = hub.run(&["pull", NAME, "--out", out.to_str().unwrap(), "--force"]);
+    assert!(String::from_utf8_lossy(&pulled.stderr).contains("removed model.safetensors"), "{pulled:?}");
+    assert!(Checkpoint::open(&directory(&pulled)).is_ok());
 }

@@ -14,7 +14,7 @@ pub(crate) fn command(arguments: &[&str], endpoint: &str, home: &Path) -> Comman
         command.env_remove(proxy).env_remove(proxy.to_lowercase());
     }
     command.args(arguments).env("HF_ENDPOINT", endpoint).env("HF_HOME", home).env_remove("HF_TOKEN");
-    command.env("HF_HUB_DOWNLOAD_TIMEOUT", "2");
+    command.env("HF_HUB_DOWNLOAD_TIMEOUT", "2").env_remove("HF_HUB_CACHE").env_remove("HF_HUB_OFFLINE");
     command
 }
 

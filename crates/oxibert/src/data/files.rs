@@ -1,14 +1,18 @@
 //! Finished files out: a reader never sees a half-written file or directory.
 //!
 //! Everything is written under a temporary name in the same place, flushed to the disk, and then renamed.
-//! A kill at any moment leaves the old state or the new one (and perhaps a hidden `.name.….tmp` beside it).
+//! A kill at any moment leaves the old state or the new one (and perhaps a hidden `.name.….tmp` beside it, which the
+//! next writer of that name removes).
 
-use std::ffi::OsString;
+mod temporary;
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use self::temporary::Temporary;
 use crate::{Error, Result};
 
 /// Writes a file atomically: whoever opens `path` sees the old content or all of the new.
@@ -80,7 +84,7 @@ impl NewFile {
         // A link keeps pointing where it did; the file behind it is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         fs::create_dir_all(parent_of(&path))?;
-        let (temporary, file) = Temporary::create(&path, |at| File::create_new(at))?;
+        let (temporary, file) = Temporary::file(&path)?;
         let out = BufWriter::with_capacity(1 << 16, file);
         let permissions = old.map(|old| old.permissions());
         Ok(Self { path, out, temporary: Some(temporary), permissions })
@@ -100,8 +104,12 @@ impl NewFile {
             file.set_permissions(permissions)?;
         }
         file.sync_all()?;
-        drop(file); // Windows renames only closed files.
-        fs::rename(&temporary.path, &self.path)?;
+        if cfg!(windows) {
+            drop(file); // Windows renames only closed files.
+            fs::rename(&temporary.path, &self.path)?;
+        } else {
+            fs::rename(&temporary.path, &self.path)?; // Under the file's lock, which ends with it.
+        }
         temporary.keep();
         sync_directory(parent_of(&self.path))
     }
@@ -167,14 +175,12 @@ pub fn save_dir<T>(path: &Path, force: bool, fill: impl FnOnce(&Path) -> Result<
 /// The temporary directory: beside `path`, or inside it where only `path` itself is writable (a mounted volume).
 fn stage(path: &Path) -> io::Result<Temporary> {
     fs::create_dir_all(parent_of(path))?;
-    let beside = Temporary::create(path, |at| fs::create_dir(at));
-    match beside {
+    match Temporary::directory(path) {
         Err(e) if e.kind() == ErrorKind::PermissionDenied && path.is_dir() => {
-            Temporary::create(&path.join("new"), |at| fs::create_dir(at))
+            Temporary::directory(&path.join("new"))
         }
         other => other,
     }
-    .map(|(temporary, ())| temporary)
 }
 
 fn install(staged: Temporary, path: &Path) -> io::Result<()> {
@@ -244,173 +250,5 @@ fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    }
-}
-
-/// A file or directory that vanishes again unless it is kept.
-#[derive(Debug)]
-struct Temporary {
-    path: PathBuf,
-    kept: bool,
-}
-
-impl Temporary {
-    /// Makes something new, with `make`, under a hidden name beside `target`.
-    fn create<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = target
-            .file_name()
-            .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "the path has no file name"))?;
-        loop {
-            let mut hidden = OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-            let path = parent_of(target).join(hidden);
-            match make(&path) {
-                // Left behind by a killed process that had our number, or another host's on a shared disk.
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
-                made => return made.map(|made| (Self { path, kept: false }, made)),
-            }
-        }
-    }
-
-    fn keep(mut self) {
-        self.kept = true;
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nothing can be done about a failure here, and the error that led here matters more.
-            let _ = fs::remove_file(&self.path).or_else(|_| fs::remove_dir_all(&self.path));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(directory: &Path) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(directory)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-
-    /// The error and what the system said, as the command line shows them.
-    fn whole_message(result: Result<()>) -> String {
-        let error = result.unwrap_err();
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-        format!("{error}{}", source.unwrap_or_default())
-    }
-
-    fn fill(names: &[&str]) -> impl Fn(&Path) -> Result<()> {
-        move |at| {
-            for name in names {
-                save(&at.join(name), |out| out.write_all(b"new"))?;
-            }
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_saved_file_is_whole_and_alone() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a/b/vocab.txt");
-        save(&path, |out| out.write_all(b"one")).unwrap();
-        save(&path, |out| out.write_all(b"two")).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert_eq!(names(path.parent().unwrap()), ["vocab.txt"]);
-    }
-
-    #[test]
-    fn a_failed_save_leaves_the_old_file_and_no_temporary() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("vocab.txt");
-        save(&path, |out| out.write_all(b"old")).unwrap();
-        let failed = save(&path, |out| {
-            out.write_all(b"half")?;
-            Err(io::Error::other("the disk is full"))
-        });
-        assert!(whole_message(failed).ends_with("vocab.txt: the disk is full"));
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(names(dir.path()), ["vocab.txt"]);
-    }
-
-    #[test]
-    fn a_panic_leaves_no_temporary() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("vocab.txt");
-        std::panic::catch_unwind(|| save(&path, |_| panic!("bug"))).unwrap_err();
-        assert!(names(dir.path()).is_empty());
-    }
-
-    #[test]
-    fn a_directory_is_no_file() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(whole_message(save(dir.path(), |_| Ok(()))).contains("it is a directory"));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn links_modes_and_devices_survive() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let dir = tempfile::tempdir().unwrap();
-        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
-        save(&file, |out| out.write_all(b"old")).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-        symlink(&file, &link).unwrap();
-        save(&link, |out| out.write_all(b"new")).unwrap();
-        assert_eq!(fs::read(&file).unwrap(), b"new");
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        save(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
-        assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    }
-
-    #[test]
-    fn a_directory_appears_whole_or_not_at_all() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("deep/model");
-        let failed = save_dir(&path, false, |at| {
-            fill(&["half"])(at)?;
-            assert!(!path.exists());
-            Err::<(), _>(Error::setting("seed", "bad"))
-        });
-        assert!(failed.is_err());
-        assert!(names(path.parent().unwrap()).is_empty());
-        save_dir(&path, false, fill(&["a", "sub/b"])).unwrap();
-        assert_eq!(names(&path), ["a", "sub"]);
-        assert_eq!(names(path.parent().unwrap()), ["model"]);
-    }
-
-    #[test]
-    fn an_empty_directory_is_free_and_a_full_one_is_not() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("model");
-        fs::create_dir(&path).unwrap();
-        save_dir(&path, false, fill(&["a"])).unwrap();
-        let refused = save_dir(&path, false, |_| -> Result<()> { panic!("must not start") }).unwrap_err();
-        assert!(refused.to_string().contains("--force"), "{refused}");
-        let on_a_file = save_dir(&path.join("a"), true, fill(&["x"])).unwrap_err();
-        assert!(on_a_file.to_string().contains("a file stands"), "{on_a_file}");
-    }
-
-    #[test]
-    fn force_replaces_namesakes_and_leaves_foreign_files() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("model");
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join("a"), "old").unwrap();
-        fs::write(path.join("mine"), "mine").unwrap();
-        save_dir(&path, true, fill(&["a", "sub/b"])).unwrap();
-        assert_eq!(names(&path), ["a", "mine", "sub"]);
-        assert_eq!(fs::read(path.join("a")).unwrap(), b"new");
-        assert_eq!(fs::read(path.join("mine")).unwrap(), b"mine");
-        assert_eq!(names(dir.path()), ["model"]);
     }
 }

@@ -15,3 +15,4 @@ mod sentence_transformers;
 pub use embedder::{EmbedOptions, Embedder, Embeddings};
 pub use fill::{Candidate, Filler, Mask};
 pub use pooling::Pooling;
+pub use sentence_transformers::{MODULES_FILE, use_files};

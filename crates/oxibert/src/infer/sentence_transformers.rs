@@ -9,7 +9,7 @@
 //! These are others' files: unknown keys are accepted, and what would change the vectors and we do not have is refused
 //! by name.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -41,24 +41,64 @@ struct Lengths {
     do_lower_case: bool,
 }
 
+/// The file that says which other files there are.
+pub const MODULES_FILE: &str = "modules.json";
+const LENGTHS_FILE: &str = "sentence_bert_config.json";
+
+/// The files, below `directory`, that say how the checkpoint in it wants to be used, whether they are there or not: whoever
+/// copies the checkpoint copies them too.
+pub fn use_files(directory: &Path) -> Result<Vec<String>> {
+    let modules = modules(directory)?;
+    Ok(vec![MODULES_FILE.to_owned(), LENGTHS_FILE.to_owned(), pooling_file(&modules)])
+}
+
+fn modules(directory: &Path) -> Result<Vec<Module>> {
+    let path = directory.join(MODULES_FILE);
+    let modules: Vec<Module> = json(&path)?.unwrap_or_default();
+    let leads_out = |module: &&Module| Path::new(&module.path).components().any(|part| !is_plain(part));
+    match modules.iter().find(leads_out) {
+        Some(Module { path: out, .. }) => {
+            Err(Error::content(&path, None, format!("path {out:?} leads out of the directory")))
+        }
+        None => Ok(modules),
+    }
+}
+
+fn is_plain(part: Component<'_>) -> bool {
+    matches!(part, Component::Normal(_))
+}
+
+impl Module {
+    /// `Pooling` of `sentence_transformers.models.Pooling`.
+    fn kind(&self) -> &str {
+        self.r#type.rsplit('.').next().unwrap_or_default()
+    }
+}
+
+fn pooling_file(modules: &[Module]) -> String {
+    let named = modules.iter().rfind(|module| module.kind() == "Pooling");
+    match named.map_or("1_Pooling", |module| &module.path) {
+        "" => "config.json".to_owned(),
+        path => format!("{path}/config.json"),
+    }
+}
+
 /// The files of `directory`.
 pub(super) fn read(directory: &Path) -> Result<Wishes> {
     let mut wishes = Wishes::default();
-    let mut pooling = "1_Pooling".to_owned();
-    let modules_path = directory.join("modules.json");
-    for module in json::<Vec<Module>>(&modules_path)?.unwrap_or_default() {
-        match module.r#type.rsplit('.').next() {
-            Some("Transformer") => {}
-            Some("Pooling") => pooling = module.path,
-            Some("Normalize") => wishes.normalize = true,
-            _ => return Err(unknown_module(&modules_path, &module.r#type)),
+    let modules = modules(directory)?;
+    for module in &modules {
+        match module.kind() {
+            "Transformer" | "Pooling" => {}
+            "Normalize" => wishes.normalize = true,
+            _ => return Err(unknown_module(&directory.join(MODULES_FILE), &module.r#type)),
         }
     }
-    let pooling_path = directory.join(pooling).join("config.json");
+    let pooling_path = directory.join(pooling_file(&modules));
     if let Some(config) = json::<Map<String, Value>>(&pooling_path)? {
         wishes.pooling = Some(pooling_of(&config).map_err(|p| Error::content(&pooling_path, None, p))?);
     }
-    if let Some(lengths) = json::<Lengths>(&directory.join("sentence_bert_config.json"))? {
+    if let Some(lengths) = json::<Lengths>(&directory.join(LENGTHS_FILE))? {
         wishes.max_length = lengths.max_seq_length;
         wishes.lowercase = lengths.do_lower_case;
     }
@@ -158,5 +198,14 @@ mod tests {
         let dense =
             refusal("modules.json", r#"[{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]"#);
         assert!(dense.contains("models.Dense"), "{dense}");
+    }
+    #[test]
+    fn a_module_does_not_lead_out_of_the_directory() {
+        for path in ["../other", "/etc"] {
+            let modules =
+                format!(r#"[{{"path": "{path}", "type": "sentence_transformers.models.Pooling"}}]"#);
+            let refusal = read_files(&[("modules.json", &modules)]).unwrap_err().to_string();
+            assert!(refusal.contains("leads out of the directory"), "{refusal}");
+        }
     }
 }

@@ -84,6 +84,7 @@ pub struct Tokenizer {
     lengths: Vec<u32>,
     finder: Option<Finder>,
     normalized_finder: Option<Finder>,
+    max_length: Option<usize>,
 }
 
 impl std::fmt::Debug for Tokenizer {
@@ -145,12 +146,37 @@ impl Tokenizer {
         let normalized_finder = finder_normalized(recognised, &Normalizer::new(rules))?;
         let silent = added.iter().filter(|token| token.special).map(|token| token.id).collect();
         let splitter = Splitter::new(rules);
-        Ok(Self { vocab, pieces, special, added, silent, splitter, trie, lengths, finder, normalized_finder })
+        Ok(Self {
+            vocab,
+            pieces,
+            special,
+            added,
+            silent,
+            splitter,
+            trie,
+            lengths,
+            finder,
+            normalized_finder,
+            max_length: None,
+        })
     }
 
     /// The same vocabulary under other rules.
     pub fn with_rules(self, rules: Rules) -> Result<Self> {
-        Self::assemble(self.vocab, self.pieces, self.special, rules, self.added)
+        let longest = self.max_length;
+        let tokenizer = Self::assemble(self.vocab, self.pieces, self.special, rules, self.added)?;
+        Ok(tokenizer.with_max_length(longest))
+    }
+
+    /// The same for a model whose sequences have at most so many tokens. It is saved with the tokenizer and cuts nothing
+    /// by itself.
+    pub fn with_max_length(self, max_length: Option<usize>) -> Self {
+        Self { max_length, ..self }
+    }
+
+    /// The longest sequence of the model that the tokenizer belongs to, where that is known.
+    pub fn max_length(&self) -> Option<usize> {
+        self.max_length
     }
 
     /// The vocabulary.

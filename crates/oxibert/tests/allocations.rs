@@ -1,0 +1,148 @@
+//! Once warm, a training step allocates nothing: forward with dropout, both heads, backward, the optimizer.
+//!
+//! The allocator of this test program counts, on every thread. So the cases take turns, in one test.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use oxibert::data::Batch;
+use oxibert::model::{Config, DropoutPlan, Keep, Pretraining, Targets, Work};
+use oxibert::nn::Params;
+use oxibert::random::Random;
+use oxibert::train::{Optimizer, OptimizerOptions};
+
+/// The system's allocator, counted.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the allocator's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: see `alloc`.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static GLOBAL: Counting = Counting;
+
+const LENGTHS: [usize; 4] = [60, 17, 1, 33];
+
+/// Sequences of different lengths with masked places and next-sentence labels.
+fn data(vocab: u64, seed: u64) -> (Batch, Targets) {
+    let mut random = Random::new(seed, "test batch", 0);
+    let (mut batch, mut targets) = (Batch::new(), Targets::default());
+    for length in LENGTHS {
+        let start = batch.tokens() as u32;
+        let ids: Vec<u32> = (0..length).map(|_| random.below(vocab) as u32).collect();
+        let segments: Vec<u8> = (0..length).map(|at| u8::from(at > length / 2)).collect();
+        batch.push(&ids, &segments);
+        targets.masked.extend((0..length as u32).step_by(7).map(|place| start + place));
+        targets.next.push(random.below(2) as u32);
+    }
+    targets.labels.extend(targets.masked.iter().map(|_| random.below(vocab) as u32));
+    (batch, targets)
+}
+
+/// A model in training.
+struct Training {
+    model: Pretraining,
+    params: Params,
+    gradients: Vec<f32>,
+    optimizer: Optimizer,
+    work: Work,
+    batch: Batch,
+    targets: Targets,
+    keep: Keep,
+}
+
+impl Training {
+    fn new(keep: Keep) -> Self {
+        let config = Config::preset("tiny", 500).unwrap();
+        let model = Pretraining::new(&config);
+        let params = Params::new(model.layout().clone(), &config, 1);
+        let (batch, targets) = data(500, 2);
+        Self {
+            gradients: vec![0.0; params.values.len()],
+            optimizer: Optimizer::new(model.layout(), OptimizerOptions::default()),
+            work: Work::default(),
+            model,
+            params,
+            batch,
+            targets,
+            keep,
+        }
+    }
+
+    fn step(&mut self, number: u64) {
+        let Self { model, params, gradients, optimizer, work, batch, targets, keep } = self;
+        gradients.fill(0.0);
+        let dropout = DropoutPlan::new(model.config(), number);
+        let losses = model.gradients(&params.values, gradients, batch, targets, dropout, *keep, work);
+        assert!(losses.mlm > 0.0 && losses.nsp > 0.0);
+        optimizer.step(&mut params.values, gradients, 1e-3);
+    }
+
+    /// Allocations of one step, on all threads.
+    fn allocations(&mut self, number: u64) -> usize {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        self.step(number);
+        ALLOCATIONS.load(Ordering::Relaxed) - before
+    }
+}
+
+const KEPT: [Keep; 2] = [Keep::Everything, Keep::Inputs];
+
+#[test]
+fn a_warm_step_allocates_nothing() {
+    KEPT.into_iter().for_each(on_one_thread);
+    KEPT.into_iter().for_each(on_two_threads);
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
+    KEPT.into_iter().for_each(from_outside);
+}
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+fn on_one_thread(keep: Keep) {
+    pool(1).install(|| {
+        let mut training = Training::new(keep);
+        assert!(training.allocations(0) > 10, "the allocator counts");
+        for number in 1..6 {
+            assert_eq!(training.allocations(number), 0, "step {number}, {keep:?}");
+        }
+    });
+}
+
+/// A thread warms up when it gets its first task of each kind, and which thread gets it is chance. So here the steps must
+/// come to rest: ten in a row without an allocation.
+fn on_two_threads(keep: Keep) {
+    pool(2).install(|| {
+        let mut training = Training::new(keep);
+        let mut quiet = 0;
+        for number in 0..200 {
+            quiet = if training.allocations(number) == 0 { quiet + 1 } else { 0 };
+            if quiet == 10 {
+                return;
+            }
+        }
+        panic!("no ten steps in a row without an allocation in 200, {keep:?}");
+    });
+}
+
+/// A caller outside of the pool: rayon's queue for such callers takes a new block of memory every 63 jobs (crossbeam's
+/// `Injector`). A step is two jobs, gradients and optimizer, so 31 steps take one block; everything else is zero.
+fn from_outside(keep: Keep) {
+    let mut training = Training::new(keep);
+    training.step(0);
+    let blocks: usize = (1..32).map(|number| training.allocations(number)).sum();
+    assert!(blocks <= 1, "{blocks} allocations in 31 steps, {keep:?}");
+}
