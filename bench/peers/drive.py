@@ -3,6 +3,7 @@ import time
 
 import workloads
 from inference import Inference
+from training import Training
 from options import SECTIONS, options
 from workers import Results
 
@@ -10,7 +11,7 @@ def main():
     chosen = options()
     workloads.write_all()
     results = Results(run=time.strftime("%Y%m%d-%H%M%S"))
-    sections = {"inference": Inference}
+    sections = {"inference": Inference, "training": Training}
     for name in SECTIONS:
         if name in chosen.only and name in sections:
             sections[name](results, chosen.rounds, chosen.threads, chosen.quick).run()

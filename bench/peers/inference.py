@@ -12,11 +12,12 @@ REPEAT = {  # per round; a heavy case takes some ten seconds a time
     "base": {"1x128": 5, "8x128": 3, "32x128": 2, "ragged": 1},
 }
 BATCHES = {"1x128": [1], "8x128": [8, 4], "32x128": [32, 16, 8], "ragged": [64, 32, 16, 8]}
+LARGEST = 64  # padding makes it slow for all but CTranslate2, which skips padding
 ARRIVAL = dict(order="arrival", batch=32)  # what a loop over texts does that thinks no further
 HEAVY = ("32x128", "ragged")
 COMPILED = ("compiled", "compiled-any")
 TOLERANCE = 1e-4  # of hidden states, which are of size 1: 32-bit sums in another order
-CHANCES = 2  # how many of the small model's best plans are tried on the large one
+CHANCES = 2  # how many of the best are tried again, with other batches or on the large model
 
 
 class Peers:
@@ -78,7 +79,7 @@ class Inference:
         timed, failure = [], None
         light = int(model == "minilm" or workload not in HEAVY)
         for plan in self.candidates(tool, model, workload):
-            answer = self.peers.ask(tool, model, workload, plan, warm=light, repeat=1 + light)
+            answer = self.peers.ask(tool, model, workload, plan, warm=light, repeat=1)
             if "error" in answer:
                 failure = answer["error"]
             else:
@@ -98,11 +99,21 @@ class Inference:
         if known and model != "minilm" and workload in HEAVY:
             return known[:CHANCES]
         plans = [dict(variant=variant, allocator=allocator, order="sorted", batch=size)
-                 for variant in TOOLS[tool].VARIANTS for allocator in allocators(tool, variant)
+                 for variant, allocator in self.setups(tool, model, workload)
                  for size in BATCHES[workload] if usable(tool, variant, workload, size)]
         if self.quick:  # the last of each variant
             plans = list({plan["variant"]: plan for plan in plans if plan["variant"] not in COMPILED}.values())
         return plans
+
+    def setups(self, tool, model, workload):
+        """For the heavy workloads: the best of 8 x 128, and what makes sense only there."""
+        known = [(plan["variant"], plan["allocator"]) for plan in self.ranked.get((tool, model, "8x128"), [])]
+        best = [setup for setup in known if setup[0] not in COMPILED][:CHANCES]
+        for variant in TOOLS[tool].VARIANTS:
+            for allocator in allocators(tool, variant):
+                special = variant in COMPILED or (tool, variant) in SIDE_BY_SIDE
+                if workload not in HEAVY or not best or special or (variant, allocator) in best:
+                    yield variant, allocator
 
     def agreements(self, model, workload, chosen):
         """Each tool's numbers beside those of PyTorch's plain attention."""
@@ -133,6 +144,8 @@ def allocators(tool, variant):
 def usable(tool, variant, workload, size):
     """Batches side by side need several batches; the others gain nothing from cutting 8 x 128."""
     whole = size == max(BATCHES[workload])
+    if size == LARGEST and tool != "ctranslate2":
+        return False
     if (tool, variant) in SIDE_BY_SIDE:
         return workload == "ragged" or not whole
     if variant == "compiled":  # a program for one shape

@@ -45,11 +45,12 @@ class Training:
         from train_torch import Learner
         if request.get("fresh"):
             self.learner = None  # its memory goes before the next one comes
-            self.learner = Learner(request["task"], request["model"], request["attention"], request["optimizer"])
+            self.learner = Learner(request["task"], request["model"], request["setup"])
         work = self.learner.batches(request["workload"])
+        timed_batches = request.get("run", range(len(work)))
         losses = [self.learner.step(work[number]) for number in request["warm"]]
         def run():
-            losses.extend(self.learner.step(batch) for batch in work)
+            losses.extend(self.learner.step(work[number]) for number in timed_batches)
         return {**timed(run, request["repeat"]), "losses": losses}
 
 
