@@ -8,7 +8,6 @@
 import json
 import shutil
 import sys
-from pathlib import Path
 
 from common import MODELS, SHAPES
 
@@ -47,10 +46,13 @@ def make_hf(name, directory):
 
 
 def write_vocabulary(directory, size):
-    """CTranslate2's converter wants a tokenizer; the token ids of the workloads never meet it."""
+    """CTranslate2's converter and a cold start want a tokenizer; the ids of the workloads never meet it."""
+    from tokenizers import BertWordPieceTokenizer
     special = {0: "[PAD]", 100: "[UNK]", 101: "[CLS]", 102: "[SEP]", 103: "[MASK]"}
     tokens = [special.get(number, f"token{number}") for number in range(size)]
-    (directory / "vocab.txt").write_text("\n".join(tokens) + "\n")
+    vocabulary = directory / "vocab.txt"
+    vocabulary.write_text("\n".join(tokens) + "\n")
+    BertWordPieceTokenizer(str(vocabulary)).save(str(directory / "tokenizer.json"))
     (directory / "tokenizer_config.json").write_text(json.dumps(dict(tokenizer_class="BertTokenizer", do_lower_case=True)))
 
 
@@ -165,6 +167,16 @@ def prepare(name):
         convert(hf, SHAPES[name], directory)
 
 
+def prepare_real():
+    """The published MiniLM, for the cold start, where crates/oxibert/tests/models/fetch could install it."""
+    from cold import REAL
+    if REAL.exists():
+        directory = MODELS / "minilm-real"
+        attempt("fused", directory / "fused.onnx", lambda to: make_fused(REAL, SHAPES["minilm"], to))
+        attempt("loaded", directory / "loaded.onnx", lambda to: make_loaded(directory / "fused.onnx", to))
+
+
 if __name__ == "__main__":
+    prepare_real()
     for chosen in sys.argv[1:] or SHAPES:
         prepare(chosen)
