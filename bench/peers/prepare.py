@@ -74,7 +74,7 @@ def bert(hf):
 
 
 def make_export(hf, path):
-    """PyTorch's current exporter. (The one before it gave wrong numbers for padded BERT batches.)"""
+    """PyTorch's current exporter. The one before it (dynamo=False) gives wrong hidden states with these versions."""
     import torch
 
     class Outputs(torch.nn.Module):

@@ -144,11 +144,17 @@ def setups(summary):
         seen = {(line["model"], line["workload"], line["tool"]): line for line in summary.select(section)}
         for (model, workload, tool), line in sorted(seen.items(), key=lambda pair: pair[0]):
             found = line.get("agreement", {})
-            off = found.get("max_difference", found.get("relative_difference"))
-            shown = "the reference" if found.get("reference") else f"{off:.1e}" if off is not None else summary.problem(section, model=model, workload=workload, tool=tool)
-            rows.append([model, workload, NAMES[tool], describe(line.get("plan")), shown])
+            shown = apart(found) or summary.problem(section, model=model, workload=workload, tool=tool)
+            rows.append([model, workload, NAMES[tool], describe(line.get("plan"), section), shown])
     return "<details><summary>Set-ups that were fastest, and how far the numbers are apart</summary>\n\n" + AGREEMENT_NOTE + "\n" + table(
         ["model", "work", "tool", "set-up", "largest difference"], rows) + "\n</details>\n"
+
+
+def apart(agreement):
+    if agreement.get("reference"):
+        return "the reference"
+    off = agreement.get("max_difference", agreement.get("relative_difference"))
+    return f"{off:.1e}" if off is not None else None
 
 
 AGREEMENT_NOTE = """Inference: the largest difference of any hidden or pooled number from PyTorch's plain attention; more than 1e-4 would be
@@ -156,9 +162,9 @@ called wrong and not counted. Training: the largest relative difference of the l
 """
 
 
-def describe(plan):
+def describe(plan, section):
     if not plan:
-        return "batches of up to 4096 tokens"
+        return "batches of up to 4096 tokens" if section == "inference" else "no padding"
     return ", ".join(f"{key} {value}" for key, value in plan.items() if value not in (False, None))
 
 
