@@ -1,7 +1,6 @@
 """A cold start: from nothing to the vector of one sentence, process and all, with the real MiniLM if it is installed."""
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -37,21 +36,25 @@ class Cold:
         }
 
     def run(self):
-        expected = None
-        for tool, command in reversed(self.commands().items()):  # also warms the disk's cache, for each its own files
-            vector = vector_of(self.start(command)["output"])
-            expected = vector if expected is None else expected
-            agreement = difference(vector[None], expected[None]) if vector is not None else dict(error="no vector")
-            agreement["equal"] = agreement.get("max_difference", np.inf) <= TOLERANCE
-            self.agreements = {**getattr(self, "agreements", {}), tool: agreement}
+        agreements = self.agreements()
         for number in range(self.rounds):
             for tool, command in self.commands().items():
-                self.time(tool, command, number)
+                self.time(tool, command, number, agreements[tool])
 
-    def time(self, tool, command, number):
+    def agreements(self):
+        """Each tool's vector beside that of transformers. It also brings every tool's files into the disk's cache."""
+        vectors = {tool: vector_of(self.start(command)["output"]) for tool, command in self.commands().items()}
+        expected, found = vectors["transformers"], {}
+        for tool, vector in vectors.items():
+            missing = vector is None or expected is None
+            found[tool] = dict(error="no vector came") if missing else difference(vector[None], expected[None])
+            found[tool]["equal"] = found[tool].get("max_difference", np.inf) <= TOLERANCE
+        return found
+
+    def time(self, tool, command, number, agreement):
         starts = [self.start(command) for _ in range(self.starts)]
         fields = dict(seconds=[start["seconds"] for start in starts], peak_memory_mb=max(start["memory"] for start in starts),
-                      foreign=max(start["foreign"] for start in starts), agreement=self.agreements[tool])
+                      foreign=max(start["foreign"] for start in starts), agreement=agreement)
         self.results.add(section="cold", model=self.model, workload="one sentence", tool=tool, round=number,
                          threads=self.threads, **fields)
 
