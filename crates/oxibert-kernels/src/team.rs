@@ -23,13 +23,17 @@ thread_local! {
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` on this thread and on up to `rayon::current_num_threads() - 1` helpers at the same time; returns when all
-/// are done. Every one of them shall take parts of a common stock until nothing is left, as [`tasks`] and [`each`] do.
+/// How many threads the next kernel of this thread may use.
+pub(crate) fn size() -> usize {
+    if BUSY.get() { 1 } else { rayon::current_num_threads() }
+}
+
+/// Runs `work` on this thread and on up to `size() - 1` helpers at the same time; returns when all are done. Every one of them shall take parts of a common stock until nothing is left, as [`tasks`] and [`each`] do.
 ///
 /// Inside of such work, or while another thread has the helpers, `work` runs on this thread alone.
 fn together(work: &(dyn Fn() + Sync)) {
-    let helpers = rayon::current_num_threads() - 1;
-    if helpers == 0 || BUSY.get() {
+    let helpers = size() - 1;
+    if helpers == 0 {
         return work();
     }
     static TEAM: OnceLock<Team> = OnceLock::new();

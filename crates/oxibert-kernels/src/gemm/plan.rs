@@ -1,6 +1,7 @@
 //! How a product is cut: its depth into blocks, its output into tasks.
 
 use super::micro::Tile;
+use crate::team;
 use std::ops::Range;
 
 /// Depth per block: a panel of the right-hand side, this times 16 columns, is 24 KiB of a first-level cache of 32.
@@ -32,7 +33,7 @@ impl Cut {
     /// For an output [m, n] over `depth`.
     pub(super) fn new(m: usize, n: usize, depth: usize) -> Self {
         let tile = Tile::best();
-        let threads = rayon::current_num_threads();
+        let threads = team::size();
         let wanted = if threads == 1 { 1 } else { (threads * TASKS).min(m * n * depth / WORTH) };
         let rows = Split::new(m, tile.mr, m.div_ceil(ROWS));
         let cols = Split::new(n, tile.nr, wanted.div_ceil(rows.parts.max(1)).max(n.div_ceil(COLUMNS)));

@@ -4,7 +4,6 @@ use super::Config;
 use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::names::{Parts, parameters};
-use super::on_pool;
 use crate::data::Batch;
 use crate::nn::{Layout, fit};
 
@@ -113,20 +112,6 @@ impl Pretraining {
     /// Adds the gradient of the batch's loss to `gradients`, and tells the loss.
     #[allow(clippy::too_many_arguments)] // a step's inputs and outputs, each a plain value
     pub fn gradients(
-        &self,
-        values: &[f32],
-        gradients: &mut [f32],
-        batch: &Batch,
-        targets: &Targets,
-        dropout: DropoutPlan,
-        keep: Keep,
-        work: &mut Work,
-    ) -> Losses {
-        on_pool(|| self.forward_and_backward(values, gradients, batch, targets, dropout, keep, work))
-    }
-
-    #[allow(clippy::too_many_arguments)] // as above
-    fn forward_and_backward(
         &self,
         values: &[f32],
         gradients: &mut [f32],

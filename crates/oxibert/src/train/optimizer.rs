@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use oxibert_kernels::{AdamW, adamw, squared_norm, zeros};
 
-use crate::model::on_pool;
 use crate::nn::Layout;
 
 /// The optimizer's constants; the defaults are BERT's.
@@ -65,10 +64,6 @@ impl Optimizer {
 
     /// One step at learning rate `lr`. Returns the gradient's norm before clipping.
     pub fn step(&mut self, values: &mut [f32], gradients: &[f32], lr: f32) -> f64 {
-        on_pool(|| self.clip_and_step(values, gradients, lr))
-    }
-
-    fn clip_and_step(&mut self, values: &mut [f32], gradients: &[f32], lr: f32) -> f64 {
         let norm = squared_norm(gradients).sqrt();
         let OptimizerOptions { beta1, beta2, eps, weight_decay, bias_correction, clip } = self.options;
         self.step += 1;
