@@ -21,6 +21,14 @@ pub struct CrossEntropy {
     pub rows: usize,
 }
 
+impl std::ops::AddAssign for CrossEntropy {
+    fn add_assign(&mut self, other: Self) {
+        self.loss += other.loss;
+        self.correct += other.correct;
+        self.rows += other.rows;
+    }
+}
+
 /// The loss of `logits` [R, C] against `labels` `[R]`, and its gradient times `scale` in the place of the logits.
 /// A `scale` of 0 leaves the logits as they are: for evaluation.
 ///
