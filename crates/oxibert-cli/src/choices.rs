@@ -68,6 +68,21 @@ pub(crate) fn rules(cased: bool, compat: Compat) -> Rules {
     if cased { Rules::cased(compat) } else { Rules::uncased(compat) }
 }
 
+/// What is said when a vocabulary of upper-case letters meets lower-cased text, and everything becomes [UNK].
+pub(crate) fn case_problem(tokenizer: &Tokenizer) -> Option<&'static str> {
+    (tokenizer.rules().lowercase && tokenizer.vocab().is_upper_case_only()).then_some(
+        "the tokenizer lower-cases text, but its vocabulary has upper-case letters only; for a cased model write \
+         {\"do_lower_case\": false} to tokenizer_config.json in its directory (or use --cased with --vocab)",
+    )
+}
+
+/// Says it.
+pub(crate) fn note_case(tokenizer: &Tokenizer) {
+    if let Some(problem) = case_problem(tokenizer) {
+        remark(format_args!("note: {problem}"));
+    }
+}
+
 /// `--threads`.
 #[derive(Debug, Args)]
 pub(crate) struct Threads {

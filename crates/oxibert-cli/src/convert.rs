@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use oxibert::data::files;
 use oxibert::infer::use_files;
-use oxibert::model::checkpoint::CONFIG_FILE;
+use oxibert::model::checkpoint::{CONFIG_FILE, Tensor};
 use oxibert::model::{Checkpoint, Config, Parts, names};
 use oxibert::text::{TOKENIZER_FILES, Tokenizer};
 use serde_json::{Value, json};
@@ -58,6 +58,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     checkpoint.weights.check(&names::parameters(old, Parts::default()))?;
     let positions = arguments.positions.unwrap_or(old.max_position_embeddings);
     let (config, tensors) = checkpoint.widen(positions, arguments.segments.unwrap_or(old.type_vocab_size))?;
+    let is_sick = |tensor: &&Tensor<'_>| tensor.data.iter().any(|value| !value.is_finite());
+    for tensor in tensors.iter().filter(is_sick) {
+        remark(format_args!("note: tensor {:?} has values that are not finite; they stay so", tensor.name));
+    }
     let source = if input.is_dir() { &*input } else { input.parent().unwrap_or(Path::new("")) };
     save_checkpoint(&arguments.out, arguments.force, |directory| {
         oxibert::model::checkpoint::save(directory, &config, &tensors)?;

@@ -17,7 +17,7 @@ use oxibert::progress::{Progress, Unit};
 use oxibert::text::LongText;
 use serde_json::json;
 
-use crate::choices::{Threads, inputs};
+use crate::choices::{Threads, inputs, note_case};
 use crate::hub;
 use crate::output::{remark, results};
 use crate::progress::Bars;
@@ -82,6 +82,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.threads.install()?;
     let embedder = Embedder::open(&hub::resolve(&arguments.model)?)?;
     let options = arguments.options(&embedder)?;
+    if !arguments.quiet {
+        note_case(embedder.tokenizer());
+    }
     let corpus = Corpus::open(inputs(&arguments.files))?;
     let width = embedder.bert().config().hidden_size;
     let mut sink = match &arguments.out {

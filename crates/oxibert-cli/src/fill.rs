@@ -11,7 +11,7 @@ use oxibert::text::Span;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use crate::choices::{Threads, inputs};
+use crate::choices::{Threads, inputs, note_case};
 use crate::hub;
 use crate::output::results;
 
@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         first: true,
         out: results(),
     };
+    note_case(job.filler.tokenizer());
     if arguments.texts.is_empty() {
         job.standard_input()?;
     }

@@ -17,6 +17,7 @@ use oxibert::text::{SPECIAL_TOKENS, TOKENIZER_FILES, Tokenizer, Vocab};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::choices::case_problem;
 use crate::output::results;
 
 /// What is in a checkpoint: configuration, parameters, memory, FLOPs, tokenizer
@@ -167,9 +168,7 @@ impl Report {
         if weights {
             let weights = Weights::open(path)?;
             report.add_weights(&weights);
-            if let Some(Err(error)) =
-                config.as_ref().map(|config| weights.check(&names::parameters(config, Parts::default())))
-            {
+            if let Some(Err(error)) = config.as_ref().map(|config| fit(config, &weights)) {
                 report.notes.push(error.to_string());
             }
         } else if config.is_some() {
@@ -246,6 +245,7 @@ impl Report {
                 facts.tokens, config.vocab_size
             ));
         }
+        self.notes.extend(case_problem(tokenizer).map(str::to_owned));
         self.tokenizer = Some(facts);
     }
 }
@@ -270,6 +270,12 @@ impl Parameters {
         let total = blocks.iter().map(|block| block.parameters).sum();
         Self { total, bytes_f32: 4 * total, bytes_stored: None, dtypes: BTreeMap::new(), blocks }
     }
+}
+
+/// Refuses weights that are not those of the configuration.
+fn fit(config: &Config, weights: &Weights) -> oxibert::Result<()> {
+    weights.check(&names::parameters(config, Parts::default()))?;
+    weights.check_layers(config.num_hidden_layers)
 }
 
 fn block_name(block: Option<Block>) -> String {

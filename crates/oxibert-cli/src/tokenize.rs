@@ -10,7 +10,7 @@ use oxibert::text::{Encoder, Encoding, Limit, LongText, Tokenizer, Truncation};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::choices::{Threads, TokenizerChoice, inputs};
+use crate::choices::{Threads, TokenizerChoice, inputs, note_case};
 use crate::output::results;
 use crate::table;
 
@@ -64,6 +64,7 @@ const BATCH_BYTES: usize = 4 << 20;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.threads.install()?;
     let tokenizer = arguments.tokenizer.load()?;
+    note_case(&tokenizer);
     let job = Job::new(arguments, &tokenizer)?;
     let corpus = Corpus::open(inputs(&arguments.files))?;
     let mut out = results();

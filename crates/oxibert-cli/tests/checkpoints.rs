@@ -231,3 +231,43 @@ fn a_clean_directory_is_used_as_the_first_one_was() {
     fs::remove_dir_all(out.join("1_Pooling")).unwrap();
     assert_ne!(embed(&first), embed(&out));
 }
+
+#[test]
+fn sick_weights_are_told_when_they_are_converted() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    make_checkpoint(&at("first"));
+    let weights = at("first").join("model.safetensors");
+    let mut bytes = fs::read(&weights).unwrap();
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(&weights, bytes).unwrap();
+    let converted = oxibert(&["convert", text(&at("first")), "--out", text(&at("out"))]);
+    stdout(&converted);
+    let note = String::from_utf8(converted.stderr).unwrap();
+    assert_eq!(
+        note,
+        "note: tensor \"cls.seq_relationship.weight\" has values that are not finite; they stay so\n"
+    );
+}
+
+#[test]
+fn a_vocabulary_of_upper_case_is_no_uncased_one() {
+    let directory = tempfile::tempdir().unwrap();
+    make_checkpoint(directory.path());
+    fs::remove_file(directory.path().join("tokenizer.json")).unwrap();
+    fs::remove_file(directory.path().join("tokenizer_config.json")).unwrap();
+    let vocab = fs::read_to_string(directory.path().join("vocab.txt")).unwrap();
+    fs::write(directory.path().join("vocab.txt"), vocab.replace("un", "UN").replace("##aff", "##AFF"))
+        .unwrap();
+    let fill = || oxibert(&["fill", "[MASK]", "--model", text(directory.path())]);
+    let said = String::from_utf8(fill().stderr).unwrap();
+    assert!(
+        said.contains("note: the tokenizer lower-cases text") && said.contains("do_lower_case"),
+        "{said}"
+    );
+    let notes = inspect_json(directory.path())["notes"].to_string();
+    assert!(notes.contains("upper-case letters only"), "{notes}");
+    fs::write(directory.path().join("tokenizer_config.json"), r#"{"do_lower_case": false}"#).unwrap();
+    assert!(fill().stderr.is_empty());
+}

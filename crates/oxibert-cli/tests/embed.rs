@@ -133,3 +133,37 @@ fn what_cannot_work_is_refused_with_code_2() {
     assert!(refusal(&["--layer", "9"]).contains("layer: 9"));
     assert!(refusal(&["no-such-file.txt"]).contains("no-such-file.txt"));
 }
+
+/// The files of a directory whose names end so.
+fn files_like(directory: &Path, ending: &str) -> Vec<std::path::PathBuf> {
+    let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.to_str().unwrap().ends_with(ending)).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_no_half_file_and_the_next_run_no_rest() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::time::{Duration, SystemTime};
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    write_model(at, |_| {});
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oxibert"))
+        .args(["embed", "--model", ".", "--out", "v.npy"])
+        .current_dir(at)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while files_like(at, ".tmp").is_empty() {
+        assert!(child.try_wait().unwrap().is_none(), "it waits for its input");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert!(!at.join("v.npy").exists());
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::open(&files_like(at, ".tmp")[0]).unwrap().set_modified(long_ago).unwrap();
+    assert_eq!(run(at, &["--out", "v.npy", "--quiet"], "a\n").0, 0);
+    assert!(at.join("v.npy").exists() && files_like(at, ".tmp").is_empty());
+}

@@ -77,6 +77,11 @@ impl Filler {
         Ok(Self { tokenizer, bert, mask })
     }
 
+    /// The tokenizer.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
     /// The model.
     pub fn bert(&self) -> &Bert {
         &self.bert

@@ -130,6 +130,18 @@ impl Vocab {
         self.ids.get(token).copied()
     }
 
+    /// Whether it has letters with upper and lower case, but upper case alone: lower-cased text is strange to it. The
+    /// tokens in brackets, `[CLS]` and the like, do not count.
+    pub fn is_upper_case_only(&self) -> bool {
+        let in_brackets = |token: &&str| token.starts_with('[') && token.ends_with(']');
+        let mut letters = self.tokens().filter(|token| !in_brackets(token)).flat_map(str::chars);
+        let mut upper = false;
+        letters.all(|letter| {
+            upper |= letter.is_uppercase();
+            !letter.is_lowercase()
+        }) && upper
+    }
+
     /// All tokens, in the order of their ids.
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = &str> {
         self.tokens.iter().map(|token| &**token)
@@ -176,5 +188,12 @@ mod tests {
         let vocab = Vocab::from_tokens(["[UNK]", "好", "##ing"]).unwrap();
         vocab.save(&path).unwrap();
         assert_eq!(Vocab::load(&path).unwrap(), vocab);
+    }
+    #[test]
+    fn upper_case_alone() {
+        let only = |tokens: &[&str]| Vocab::from_tokens(tokens).unwrap().is_upper_case_only();
+        assert!(only(&["[CLS]", "[unused1]", "A", "##B", "1", "好"]));
+        assert!(!only(&["[CLS]", "A", "b"]));
+        assert!(!only(&["[CLS]", "好", "1"]), "no letters that have a case");
     }
 }

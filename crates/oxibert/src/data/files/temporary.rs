@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::parent_of;
 
 /// A writer has locked its temporary long before this.
-const YOUNG: Duration = Duration::from_secs(60);
+const YOUNG: Duration = Duration::from_secs(10);
 const ENDING: &str = ".tmp";
 
 /// A file or directory that vanishes again unless it is kept.

@@ -75,7 +75,9 @@ impl Checkpoint {
     pub fn open(path: &Path) -> Result<Self> {
         let directory = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
         let config = Config::load(&directory.join(CONFIG_FILE))?;
-        Ok(Self { config, weights: Weights::open(path)? })
+        let weights = Weights::open(path)?;
+        weights.check_layers(config.num_hidden_layers)?;
+        Ok(Self { config, weights })
     }
 }
 

@@ -41,6 +41,12 @@ fn header(bytes: &[u8]) -> Result<&[u8], String> {
     let short =
         || format!("it has {} bytes; expected a safetensors file, which starts with its header", bytes.len());
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or_else(short)?;
+    if length.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+        let text = String::from_utf8_lossy(length);
+        return Err(format!(
+            "it begins with the text {text:?}; expected a weight file: safetensors, or PyTorch's .bin"
+        ));
+    }
     let length = u64::from_le_bytes(*length);
     if length > LONGEST_HEADER as u64 {
         return Err(format!(

@@ -263,3 +263,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn layers_behind_the_last_are_no_silent_loss() {
+    let (directory, _) = saved(&small());
+    Config { num_hidden_layers: 1, ..small() }.save(&directory.path().join(CONFIG_FILE)).unwrap();
+    let refused = Checkpoint::open(directory.path()).unwrap_err().to_string();
+    assert!(refused.contains("layer.1.attention.output.LayerNorm.bias"), "{refused}");
+    assert!(refused.contains("num_hidden_layers in config.json is 1"), "{refused}");
+}
+
+#[test]
+fn weights_under_another_name_are_pointed_at() {
+    let (directory, _) = saved(&small());
+    let at = |name: &str| directory.path().join(name);
+    fs::rename(at(WEIGHTS_FILE), at("model.fp16.safetensors")).unwrap();
+    let refused = Checkpoint::open(directory.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("no weights in it") && refused.contains("model.fp16.safetensors, name"),
+        "{refused}"
+    );
+    assert!(Checkpoint::open(&at("model.fp16.safetensors")).is_ok());
+    fs::write(at("model.fp16.safetensors"), "# A model\n").unwrap();
+    let refused = Checkpoint::open(&at("model.fp16.safetensors")).unwrap_err().to_string();
+    assert!(refused.contains("it begins with the text \"# A mode\""), "{refused}");
+    fs::remove_file(at("model.fp16.safetensors")).unwrap();
+    let refused = Checkpoint::open(directory.path()).unwrap_err().to_string();
+    assert!(refused.ends_with("pytorch_model.bin.index.json"), "{refused}");
+}

@@ -10,7 +10,7 @@ use super::Tensor;
 use super::dtype::Dtype;
 use super::source::{Entry, Source};
 use crate::model::config::read_object;
-use crate::model::names::{Param, alias, canonical};
+use crate::model::names::{Block, Param, alias, block, canonical};
 use crate::{Error, Result};
 
 /// What a directory may hold, best first: whole files, and the index files of sharded ones.
@@ -37,8 +37,7 @@ impl Weights {
             return Self::collect(path, vec![Source::open(path)?]);
         }
         let Some(file) = WEIGHT_FILES.iter().map(|name| path.join(name)).find(|file| file.exists()) else {
-            let problem = format!("no weights in it; expected one of {}", WEIGHT_FILES.join(", "));
-            return Err(Error::content(path, None, problem));
+            return Err(no_weights(path));
         };
         if file.extension() == Some("json".as_ref()) {
             return Self::open_shards(&file);
@@ -126,6 +125,17 @@ impl Weights {
             return Err(Error::content(&self.path, None, problem));
         }
         params.iter().try_for_each(|param| self.expect(&param.name, &param.shape).map(|_| ()))
+    }
+
+    /// Refuses weights with more layers than `config.json` has: without them it would silently be another model.
+    pub fn check_layers(&self, layers: usize) -> Result<()> {
+        let beyond = |name: &&str| matches!(block(name), Some(Block::Layer(layer)) if layer >= layers);
+        let Some(name) = self.names().find(beyond) else { return Ok(()) };
+        let problem = format!(
+            "tensor {name:?} is there, but num_hidden_layers in config.json is {layers}; expected no layer \
+             behind the last: correct config.json"
+        );
+        Err(Error::content(&self.path, None, problem))
     }
 
     /// Refuses weights in which one of `params` holds a NaN or an infinity. This reads all of them.
@@ -216,6 +226,19 @@ impl Weights {
         );
         Err(Error::content(&source.path, None, problem))
     }
+}
+
+/// A directory without weights; those under another name are pointed at.
+fn no_weights(directory: &Path) -> Error {
+    let is_weights =
+        |path: &PathBuf| path.extension().is_some_and(|ending| ending == "safetensors" || ending == "bin");
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let hint = match files.filter(is_weights).min() {
+        Some(file) => format!("; if it is {}, name that file instead of its directory", file.display()),
+        None => String::new(),
+    };
+    let problem = format!("no weights in it; expected one of {}{hint}", WEIGHT_FILES.join(", "));
+    Error::content(directory, None, problem)
 }
 
 /// The files that the index of a sharded checkpoint names, each once. They need not be there yet.
