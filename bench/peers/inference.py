@@ -28,7 +28,7 @@ class Peers:
 
     def ask(self, tool, model, workload, plan, **request):
         key = tool, plan["allocator"]
-        if key not in self.workers:
+        if key not in self.workers or self.workers[key].ended():
             self.workers[key] = Worker("infer", tool, threads=self.threads, allocator=plan["allocator"])
         path = workloads.path(workload)
         return self.workers[key].ask(model=model, workload=path, plan=plan, **request)

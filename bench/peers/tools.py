@@ -79,7 +79,7 @@ class OpenVino:
     def run_queue(self, prepared):
         outputs = [None] * len(prepared)
         def keep(request, number):
-            outputs[number] = self.outputs(request.results)
+            outputs[number] = tuple(request.get_output_tensor(output).data.copy() for output in (0, 1))
         self.queue.set_callback(keep)
         for number, batch in enumerate(prepared):
             self.queue.start_async(batch, number, share_inputs=True)

@@ -79,8 +79,12 @@ class Worker:
             return {"error": f"the process ended; its last words are in {self.log.name}"}
         return {**json.loads(line), **load.foreign(self.cpu_s() - cpu)}
 
+    def ended(self):
+        return self.process.poll() is not None
+
     def close(self):
-        self.process.stdin.close()
+        if not self.ended():
+            self.process.stdin.close()
         self.process.wait()
         self.log.close()
 
