@@ -40,6 +40,9 @@ pub(super) struct Arguments {
     /// Training steps instead of forward ones
     #[arg(long)]
     train: bool,
+    /// Keeps only every layer's input while training and computes the rest again: less memory, more time
+    #[arg(long, requires = "train")]
+    checkpointing: bool,
     /// Writes the first outputs: the last layer's vector of every token, then the pooled vector of every sequence
     #[arg(long, value_name = "FILE.npy", conflicts_with = "train")]
     out: Option<PathBuf>,
@@ -68,7 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let config = model.config.clone();
     let workload = arguments.workload(&model)?;
     let (measured, flops) = if arguments.train {
-        (steps::train(model, &workload, arguments.repeat)?, workload.training_flops(&config))
+        (steps::train(model, &workload, arguments)?, workload.training_flops(&config))
     } else {
         (steps::forward(model, &workload, arguments)?, workload.forward_flops(&config))
     };

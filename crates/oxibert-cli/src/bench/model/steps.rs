@@ -12,7 +12,7 @@ use oxibert::data::Batch;
 use oxibert::model::{Bert, BertWork, DropoutPlan, Keep, Pretraining, Work};
 use oxibert::nn::Params;
 use oxibert::train::{Optimizer, OptimizerOptions};
-use oxibert_kernels::clear;
+use oxibert_kernels::{clear, zeros};
 use oxibert_kernels::profile::{self, Kernel};
 
 use super::super::{LEAST_ROUNDS, LEAST_TIME};
@@ -76,10 +76,11 @@ fn write_outputs(path: &Path, bert: &Bert, workload: &Workload, work: &mut BertW
     npy.complete()
 }
 
-pub(super) fn train(model: Model, workload: &Workload, repeat: Option<u32>) -> Result<Measured> {
-    let mut learner = Learner::new(&model)?;
+pub(super) fn train(model: Model, workload: &Workload, arguments: &Arguments) -> Result<Measured> {
+    let keep = if arguments.checkpointing { Keep::Inputs } else { Keep::Everything };
+    let mut learner = Learner::new(&model, keep)?;
     learner.step(workload, workload.largest()); // to warm up: every buffer gets its size
-    let (seconds, kernels) = timed(repeat, || {
+    let (seconds, kernels) = timed(arguments.repeat, || {
         (0..workload.batches.len()).for_each(|number| learner.step(workload, number));
         Ok(())
     })?;
@@ -92,25 +93,27 @@ struct Learner {
     values: Vec<f32>,
     gradients: Vec<f32>,
     optimizer: Optimizer,
+    keep: Keep,
     work: Work,
     losses: Vec<f64>,
 }
 
 impl Learner {
-    fn new(model: &Model) -> Result<Self> {
+    fn new(model: &Model, keep: Keep) -> Result<Self> {
         let pretraining = Pretraining::new(&model.config);
         let Params { layout, values } = model.params(&pretraining)?;
-        let gradients = vec![0.0; values.len()];
+        let gradients = zeros(values.len());
         let optimizer = Optimizer::new(&layout, OptimizerOptions::default());
-        Ok(Self { pretraining, values, gradients, optimizer, work: Work::default(), losses: Vec::new() })
+        let (work, losses) = (Work::default(), Vec::new());
+        Ok(Self { pretraining, values, gradients, optimizer, keep, work, losses })
     }
 
     fn step(&mut self, workload: &Workload, number: usize) {
-        let Self { pretraining, values, gradients, optimizer, work, losses } = self;
+        let Self { pretraining, values, gradients, optimizer, keep, work, losses } = self;
         let (batch, targets) = (&workload.batches[number], &workload.targets[number]);
         let dropout = DropoutPlan::new(pretraining.config(), SEED + losses.len() as u64);
         clear(gradients);
-        let loss = pretraining.gradients(values, gradients, batch, targets, dropout, Keep::Everything, work);
+        let loss = pretraining.gradients(values, gradients, batch, targets, dropout, *keep, work);
         optimizer.step(values, gradients, LEARNING_RATE);
         losses.push(loss.total());
     }
