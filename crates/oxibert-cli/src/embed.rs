@@ -1,6 +1,6 @@
 //! `oxibert embed`: texts to vectors.
 
-mod npy;
+pub(crate) mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod sink;

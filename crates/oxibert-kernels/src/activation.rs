@@ -6,7 +6,7 @@ use crate::arch::{fma, versions};
 use crate::math;
 use crate::parallel::{add_to, rows_per_partial, rows_per_piece, with_partials};
 use crate::profile::{Kernel, time};
-use rayon::prelude::*;
+use crate::team::each;
 use std::f32::consts::FRAC_1_SQRT_2;
 
 /// 1 / sqrt(2 pi), the height of the normal density.
@@ -32,13 +32,13 @@ pub fn activation(f: Activation, z: &[f32], y: &mut [f32]) {
     let _time = time(Kernel::Activation);
     assert_eq!(z.len(), y.len(), "activation shapes");
     let piece = rows_per_piece(1);
-    z.par_chunks(piece).zip(y.par_chunks_mut(piece)).for_each(|(z, y)| map(f, z, y));
+    each(z.chunks(piece).zip(y.chunks_mut(piece)), |(z, y)| map(f, z, y));
 }
 
 /// `x = f(x)`: prediction needs no backward pass.
 pub fn activation_in_place(f: Activation, x: &mut [f32]) {
     let _time = time(Kernel::Activation);
-    x.par_chunks_mut(rows_per_piece(1)).for_each(|x| apply(f, x));
+    each(x.chunks_mut(rows_per_piece(1)), |x| apply(f, x));
 }
 
 /// Turns `d` from dy into dz = dy f'(z), and adds its column sums to `dbias` (whose length is then the row's width).
@@ -51,7 +51,7 @@ pub fn activation_backward(f: Activation, z: &[f32], d: &mut [f32], dbias: Optio
     assert_eq!(z.len(), d.len(), "activation shapes");
     let Some(dbias) = dbias else {
         let piece = rows_per_piece(1);
-        z.par_chunks(piece).zip(d.par_chunks_mut(piece)).for_each(|(z, d)| apply_backward(f, z, d));
+        each(z.chunks(piece).zip(d.chunks_mut(piece)), |(z, d)| apply_backward(f, z, d));
         return;
     };
     sum_columns(d, dbias, |first, d| apply_backward(f, &z[first..first + d.len()], d));
@@ -65,7 +65,7 @@ pub fn bias_gradient(dy: &[f32], dbias: &mut [f32]) {
     assert_eq!(dy.len(), rows * width, "rows of {width}");
     let step = rows_per_partial(rows);
     let sum = |partials: &mut [f32]| {
-        partials.par_chunks_mut(width).zip(dy.par_chunks(step * width)).for_each(|(sum, dy)| {
+        each(partials.chunks_mut(width).zip(dy.chunks(step * width)), |(sum, dy)| {
             dy.chunks_exact(width).for_each(|row| add_to(sum, row));
         });
     };
@@ -79,14 +79,13 @@ fn sum_columns(x: &mut [f32], sums: &mut [f32], f: impl Fn(usize, &mut [f32]) + 
     assert_eq!(x.len(), rows * width, "rows of {width}");
     let step = rows_per_partial(rows);
     let run = |partials: &mut [f32]| {
-        partials.par_chunks_mut(width).zip(x.par_chunks_mut(step * width)).enumerate().for_each(
-            |(p, (sum, x))| {
-                for (row, x) in x.chunks_exact_mut(width).enumerate() {
-                    f((p * step + row) * width, x);
-                    add_to(sum, x);
-                }
-            },
-        );
+        let pieces = partials.chunks_mut(width).zip(x.chunks_mut(step * width)).enumerate();
+        each(pieces, |(p, (sum, x))| {
+            for (row, x) in x.chunks_exact_mut(width).enumerate() {
+                f((p * step + row) * width, x);
+                add_to(sum, x);
+            }
+        });
     };
     with_partials(rows, width, run, |total| add_to(sums, total));
 }

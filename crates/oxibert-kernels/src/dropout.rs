@@ -5,7 +5,7 @@
 use crate::arch::versions;
 use crate::parallel::rows_per_piece;
 use crate::profile::{Kernel, time};
-use rayon::prelude::*;
+use crate::team::each;
 
 /// Which elements are dropped: a share `rate`, chosen by `seed` (the run and step) and `stream` (the place in the model).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +81,7 @@ pub fn dropout(x: &mut [f32], width: usize, dropout: Dropout) {
     let _time = time(Kernel::Dropout);
     assert_eq!(x.len() % width, 0, "rows of {width}");
     let rows = rows_per_piece(width);
-    x.par_chunks_mut(rows * width).enumerate().for_each(|(piece, x)| {
+    each(x.chunks_mut(rows * width).enumerate(), |(piece, x)| {
         for (row, x) in x.chunks_exact_mut(width).enumerate() {
             mask_row(x, dropout.row(piece * rows + row));
         }

@@ -4,7 +4,7 @@ use crate::arch::{fma, versions};
 use crate::matrix::MatMut;
 use crate::parallel::rows_per_piece;
 use crate::profile::{Kernel, time};
-use rayon::prelude::*;
+use crate::team::{each, tasks};
 
 /// Columns per task of the backward pass: four cache lines of each row.
 const COLUMNS: usize = 64;
@@ -30,7 +30,7 @@ pub fn embed(lookups: &[Lookup<'_>], h: usize, out: &mut [f32]) {
         return;
     }
     let step = rows_per_piece(h);
-    out.par_chunks_mut(step * h).enumerate().for_each(|(piece, out)| {
+    each(out.chunks_mut(step * h).enumerate(), |(piece, out)| {
         for (row, out) in (piece * step..).zip(out.chunks_exact_mut(h)) {
             out.fill(0.0);
             for lookup in lookups {
@@ -52,7 +52,7 @@ pub fn embed_backward(dy: &[f32], ids: &[u32], scale: f32, h: usize, dtable: &mu
     assert_eq!(dtable.len() % h, 0, "rows of {h}");
     // Tasks own columns, not rows: no two write the same element, and nothing must be sorted.
     let table = MatMut::new(dtable, dtable.len() / h, h);
-    (0..h.div_ceil(COLUMNS)).into_par_iter().for_each(|task| {
+    tasks(h.div_ceil(COLUMNS), |task| {
         let first = task * COLUMNS;
         let width = COLUMNS.min(h - first);
         for (id, dy) in ids.iter().zip(dy.chunks_exact(h)) {

@@ -7,7 +7,7 @@ use crate::dropout::{Dropout, RowMask, masked_row};
 use crate::math;
 use crate::parallel::{add_to, rows_per_partial, rows_per_piece, with_partials};
 use crate::profile::{Kernel, time};
-use rayon::prelude::*;
+use crate::team::each;
 
 /// The learned parameters of a LayerNorm, `[H]` each.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +48,9 @@ pub fn add_layer_norm(
         return;
     }
     let step = rows_per_piece(h);
-    let moments = moments.mean.par_chunks_mut(step).zip(moments.rstd.par_chunks_mut(step));
-    let rows = x.par_chunks_mut(step * h).zip(y.par_chunks_mut(step * h));
-    rows.zip(moments).enumerate().for_each(|(piece, ((x, y), (mean, rstd)))| {
+    let moments = moments.mean.chunks_mut(step).zip(moments.rstd.chunks_mut(step));
+    let rows = x.chunks_mut(step * h).zip(y.chunks_mut(step * h));
+    each(rows.zip(moments).enumerate(), |(piece, ((x, y), (mean, rstd)))| {
         let rows = x.chunks_exact_mut(h).zip(y.chunks_exact_mut(h)).zip(mean.iter_mut().zip(rstd));
         for (row, ((x, y), (mean, rstd))) in rows.enumerate() {
             let row = piece * step + row;
@@ -121,16 +121,15 @@ pub fn add_layer_norm_backward(
     assert!(dx.is_some() || given.dropout.is_off(), "with dropout, dx differs from the residual's gradient");
     let step = rows_per_partial(n);
     let run = |partials: &mut [f32]| match dx {
-        Some(dx) => partials
-            .par_chunks_mut(3 * h)
-            .zip(d.par_chunks_mut(step * h).zip(dx.par_chunks_mut(step * h)))
-            .enumerate()
-            .for_each(|(p, (sums, (d, dx)))| backward_rows(&given, p * step, d, Some(dx), sums)),
-        None => partials
-            .par_chunks_mut(3 * h)
-            .zip(d.par_chunks_mut(step * h))
-            .enumerate()
-            .for_each(|(p, (sums, d))| backward_rows(&given, p * step, d, None, sums)),
+        Some(dx) => {
+            let rows = d.chunks_mut(step * h).zip(dx.chunks_mut(step * h));
+            each(partials.chunks_mut(3 * h).zip(rows).enumerate(), |(p, (sums, (d, dx)))| {
+                backward_rows(&given, p * step, d, Some(dx), sums);
+            });
+        }
+        None => each(partials.chunks_mut(3 * h).zip(d.chunks_mut(step * h)).enumerate(), |(p, (sums, d))| {
+            backward_rows(&given, p * step, d, None, sums);
+        }),
     };
     with_partials(n, 3 * h, run, |total| {
         add_to(gradients.dgamma, &total[..h]);

@@ -27,6 +27,7 @@ mod attention;
 mod dropout;
 mod embedding;
 mod gemm;
+mod huge;
 mod layer_norm;
 mod loss;
 mod mapped;
@@ -38,6 +39,7 @@ mod peak;
 pub mod profile;
 pub mod scalar;
 mod scratch;
+mod team;
 #[cfg(test)]
 mod testing;
 
@@ -47,6 +49,7 @@ pub use attention::{Attention, AttentionBackward, attention, attention_backward}
 pub use dropout::{Dropout, dropout};
 pub use embedding::{Lookup, embed, embed_backward};
 pub use gemm::{PackedWeight, Start, gemm, linear, linear_dw, linear_dx};
+pub use huge::zeros;
 pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm, add_layer_norm_backward};
 pub use loss::{CrossEntropy, IGNORE, cross_entropy, softmax};
 pub use mapped::{MappedFile, as_f32};

@@ -5,7 +5,7 @@ use crate::math;
 use crate::parallel::rows_per_piece;
 use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
-use rayon::prelude::*;
+use crate::team::each;
 
 /// A label that takes its row out of the loss: no loss, no gradient.
 pub const IGNORE: u32 = u32::MAX;
@@ -19,6 +19,14 @@ pub struct CrossEntropy {
     pub correct: usize,
     /// Rows that counted.
     pub rows: usize,
+}
+
+impl std::ops::AddAssign for CrossEntropy {
+    fn add_assign(&mut self, other: Self) {
+        self.loss += other.loss;
+        self.correct += other.correct;
+        self.rows += other.rows;
+    }
 }
 
 /// The loss of `logits` [R, C] against `labels` `[R]`, and its gradient times `scale` in the place of the logits.
@@ -37,8 +45,8 @@ pub fn cross_entropy(logits: &mut [f32], labels: &[u32], smoothing: f32, scale: 
     // Per row [loss, correct, counted]; summed below in the order of the rows.
     with_scratch(3 * labels.len(), |found| {
         let step = rows_per_piece(classes);
-        let rows = logits.par_chunks_mut(step * classes).zip(labels.par_chunks(step));
-        rows.zip(found.par_chunks_mut(step * 3)).for_each(|((x, labels), found)| {
+        let rows = logits.chunks_mut(step * classes).zip(labels.chunks(step));
+        each(rows.zip(found.chunks_mut(step * 3)), |((x, labels), found)| {
             for ((x, label), found) in x.chunks_exact_mut(classes).zip(labels).zip(found.chunks_exact_mut(3))
             {
                 found.copy_from_slice(&row_loss(x, *label, smoothing, scale));
@@ -84,7 +92,7 @@ pub fn softmax(x: &mut [f32], width: usize) {
         return;
     }
     assert_eq!(x.len() % width, 0, "rows of {width}");
-    x.par_chunks_mut(rows_per_piece(width) * width).for_each(|x| {
+    each(x.chunks_mut(rows_per_piece(width) * width), |x| {
         for x in x.chunks_exact_mut(width) {
             let max = max_row(x);
             let sum = exp_row(x, 1.0, -max);

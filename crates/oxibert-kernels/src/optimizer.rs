@@ -5,7 +5,7 @@ use crate::embedding::add_scaled;
 use crate::loss::scale_shift;
 use crate::parallel::rows_per_piece;
 use crate::profile::{Kernel, time};
-use rayon::prelude::*;
+use crate::team::each;
 
 /// Partial sums of the norm: their number does not depend on the threads.
 const SUMS: usize = 256;
@@ -15,20 +15,20 @@ pub fn squared_norm(x: &[f32]) -> f64 {
     let _time = time(Kernel::Optimizer);
     let step = x.len().div_ceil(SUMS).max(rows_per_piece(1));
     let mut sums = [0.0; SUMS];
-    sums.par_iter_mut().zip(x.par_chunks(step)).for_each(|(sum, x)| *sum = squares(x));
+    each(sums.iter_mut().zip(x.chunks(step)), |(sum, x)| *sum = squares(x));
     sums.iter().sum()
 }
 
 /// `x = 0`: gradients before a step.
 pub fn clear(x: &mut [f32]) {
     let _time = time(Kernel::Optimizer);
-    x.par_chunks_mut(rows_per_piece(1)).for_each(|x| x.fill(0.0));
+    each(x.chunks_mut(rows_per_piece(1)), |x| x.fill(0.0));
 }
 
 /// `x *= factor`.
 pub fn scale(x: &mut [f32], factor: f32) {
     let _time = time(Kernel::Optimizer);
-    x.par_chunks_mut(rows_per_piece(1)).for_each(|x| scale_shift(x, factor, 0.0));
+    each(x.chunks_mut(rows_per_piece(1)), |x| scale_shift(x, factor, 0.0));
 }
 
 /// `to += factor * x`.
@@ -36,7 +36,7 @@ pub fn axpy(to: &mut [f32], factor: f32, x: &[f32]) {
     let _time = time(Kernel::Optimizer);
     assert_eq!(to.len(), x.len(), "axpy shapes");
     let piece = rows_per_piece(1);
-    to.par_chunks_mut(piece).zip(x.par_chunks(piece)).for_each(|(to, x)| add_scaled(to, x, factor));
+    each(to.chunks_mut(piece).zip(x.chunks(piece)), |(to, x)| add_scaled(to, x, factor));
 }
 
 /// One step of AdamW.
@@ -80,8 +80,8 @@ pub fn adamw(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32
         step: *step,
     };
     let piece = rows_per_piece(4);
-    let moments = m.par_chunks_mut(piece).zip(v.par_chunks_mut(piece));
-    p.par_chunks_mut(piece).zip(g.par_chunks(piece)).zip(moments).for_each(|((p, g), (m, v))| {
+    let moments = m.chunks_mut(piece).zip(v.chunks_mut(piece));
+    each(p.chunks_mut(piece).zip(g.chunks(piece)).zip(moments), |((p, g), (m, v))| {
         adamw_piece(&constants, p, g, m, v);
     });
 }

@@ -3,6 +3,7 @@
 //! A kernel asks for as many floats as it needs for the length of a closure. Buffers are kept as a stack, not as
 //! one cell, because a thread that waits inside rayon may start another kernel in between.
 
+use crate::huge::wish_for_large_pages;
 use std::cell::RefCell;
 
 /// One cache line: buffers start on its border, so that vector loads never straddle two lines.
@@ -27,7 +28,11 @@ impl Aligned {
     fn reserve(&mut self, len: usize) {
         let lines = len.div_ceil(LINE);
         if self.0.len() < lines {
-            self.0.resize(lines, Line([0.0; LINE]));
+            self.0 = Vec::new();
+            let mut grown = Vec::with_capacity(lines);
+            wish_for_large_pages(grown.spare_capacity_mut());
+            grown.resize(lines, Line([0.0; LINE]));
+            self.0 = grown;
         }
     }
 

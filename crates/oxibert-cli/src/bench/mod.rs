@@ -42,11 +42,6 @@ const LEAST_TIME: Duration = Duration::from_secs(2);
 /// The seconds that each round of `work` takes, in order of size.
 fn times(mut work: impl FnMut()) -> Vec<f64> {
     work(); // to warm up
-    rounds(work)
-}
-
-/// The same, of work that is warm.
-fn rounds(mut work: impl FnMut()) -> Vec<f64> {
     let begin = Instant::now();
     let mut rounds = Vec::new();
     while rounds.len() < LEAST_ROUNDS || begin.elapsed() < LEAST_TIME {

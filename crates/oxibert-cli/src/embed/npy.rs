@@ -17,7 +17,7 @@ use super::sink::Sink;
 const HEADER: usize = 128;
 
 /// A matrix of 32-bit floats that grows row by row.
-pub(super) struct Npy {
+pub(crate) struct Npy {
     path: PathBuf,
     file: NewFile,
     rows: usize,
@@ -25,7 +25,7 @@ pub(super) struct Npy {
 }
 
 impl Npy {
-    pub(super) fn create(path: &Path, width: usize) -> Result<Self> {
+    pub(crate) fn create(path: &Path, width: usize) -> Result<Self> {
         let mut npy = Self { path: path.to_owned(), file: NewFile::create(path)?, rows: 0, width };
         npy.write_header().with_context(|| npy.place())?;
         Ok(npy)
@@ -40,6 +40,18 @@ impl Npy {
         self.file.write_all(&header(self.rows, self.width))
     }
 
+    /// Appends rows.
+    pub(crate) fn append(&mut self, values: &[f32]) -> Result<()> {
+        self.rows += values.len() / self.width;
+        self.write_rows(values).with_context(|| self.place())
+    }
+
+    /// All rows are there: the file takes its place.
+    pub(crate) fn complete(mut self) -> Result<()> {
+        self.write_header().with_context(|| self.place())?;
+        Ok(self.file.finish()?)
+    }
+
     fn write_rows(&mut self, values: &[f32]) -> io::Result<()> {
         values.iter().try_for_each(|value| self.file.write_all(&value.to_le_bytes()))
     }
@@ -47,13 +59,11 @@ impl Npy {
 
 impl Sink for Npy {
     fn write(&mut self, _texts: &[String], embeddings: &Embeddings) -> Result<()> {
-        self.rows += embeddings.rows().len();
-        self.write_rows(&embeddings.values).with_context(|| self.place())
+        self.append(&embeddings.values)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        self.write_header().with_context(|| self.place())?;
-        Ok(self.file.finish()?)
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.complete()
     }
 }
 

@@ -3,13 +3,13 @@
 use super::{Attention, QUERIES, Task, mask_row_of};
 use crate::arch::versions;
 use crate::dropout::RowMask;
-use crate::gemm::{Start, gemm_here};
+use crate::gemm::{Start, gemm_inside};
 use crate::loss::exp_row;
 use crate::math;
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
-use rayon::prelude::*;
+use crate::team::tasks;
 
 /// What [`attention_backward`] reads: the forward pass's operands and results, and the gradient of its output.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub fn attention_backward(
     let as_q = (q.rows, q.cols);
     assert!((out.rows, out.cols) == as_q && (dout.rows, dout.cols) == as_q, "out and dout are as q");
     assert_eq!(lse.len(), shape.heads * q.rows, "lse is [A, N]");
-    (0..shape.sequences() * shape.heads).into_par_iter().with_max_len(1).for_each(|index| {
+    tasks(shape.sequences() * shape.heads, |index| {
         let task = shape.task(index);
         // SAFETY: these rows and columns are this task's alone, in all three.
         let gradients = unsafe {
@@ -80,15 +80,15 @@ fn backward_task(
             let [q, dout] =
                 [given.q, given.dout].map(|x| x.part(task.queries.start + first, rows, task.columns, d));
             let (w, ds) = scratch[..2 * rows * n_k].split_at_mut(rows * n_k);
-            gemm_here(MatMut::new(w, rows, n_k), q, k.t(), Start::Zero); // scores [rows, keys]
-            gemm_here(MatMut::new(ds, rows, n_k), dout, v.t(), Start::Zero); // dw [rows, keys]
+            gemm_inside(MatMut::new(w, rows, n_k), q, k.t(), Start::Zero); // scores [rows, keys]
+            gemm_inside(MatMut::new(ds, rows, n_k), dout, v.t(), Start::Zero); // dw [rows, keys]
             backward_rows(shape, task, given, first, w, ds);
             let (w, ds) = (Mat::new(w, rows, n_k), Mat::new(ds, rows, n_k));
             let start = if first == 0 { Start::Zero } else { Start::Add };
-            gemm_here(dv.reborrow(), w.t(), dout, start); // [keys, D]
-            gemm_here(dk.reborrow(), ds.t(), q, start); // [keys, D]
+            gemm_inside(dv.reborrow(), w.t(), dout, start); // [keys, D]
+            gemm_inside(dk.reborrow(), ds.t(), q, start); // [keys, D]
             // SAFETY: `dq` is this task's, and steps write different rows.
-            gemm_here(unsafe { dq.part(first, rows, 0, d) }, ds, k, Start::Zero); // [rows, D]
+            gemm_inside(unsafe { dq.part(first, rows, 0, d) }, ds, k, Start::Zero); // [rows, D]
         }
     });
 }

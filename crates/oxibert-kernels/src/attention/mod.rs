@@ -9,12 +9,12 @@ mod backward;
 mod tests;
 
 use crate::dropout::{Dropout, mask_row};
-use crate::gemm::{Start, gemm_here};
+use crate::gemm::{Start, gemm_inside};
 use crate::loss::{exp_row, max_row, scale_shift};
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
-use rayon::prelude::*;
+use crate::team::tasks;
 use std::ops::Range;
 
 pub use backward::{AttentionBackward, attention_backward};
@@ -114,7 +114,7 @@ pub fn attention(
     assert_eq!((out.rows, out.cols), (q.rows, q.cols), "out is as q");
     let lse = MatMut::new(lse, shape.heads, q.rows);
     let weights = weights.map(|w| MatMut::new(w, 1, shape.weights_len()));
-    (0..shape.sequences() * shape.heads).into_par_iter().with_max_len(1).for_each(|index| {
+    tasks(shape.sequences() * shape.heads, |index| {
         let task = shape.task(index);
         let (n_q, n_k, d) = (task.queries.len(), task.keys.len(), shape.head_size);
         // SAFETY: these queries of this head, and their weights, are this task's alone.
@@ -145,7 +145,7 @@ fn forward_task(
         for first in (0..n_q).step_by(QUERIES) {
             let rows = QUERIES.min(n_q - first);
             let scores = &mut scratch[..rows * n_k];
-            gemm_here(MatMut::new(scores, rows, n_k), q.part(first, rows, 0, d), k.t(), Start::Zero); // [rows, keys]
+            gemm_inside(MatMut::new(scores, rows, n_k), q.part(first, rows, 0, d), k.t(), Start::Zero); // [rows, keys]
             softmax_rows(shape, task, first, scores, &mut lse.row_mut(0)[first..first + rows]);
             if let Some(weights) = &mut weights {
                 weights.row_mut(0)[first * n_k..][..rows * n_k].copy_from_slice(scores);
@@ -153,7 +153,7 @@ fn forward_task(
             drop_weights(shape, task, first, scores);
             // SAFETY: `out` is this task's, and steps write different rows.
             let out = unsafe { out.part(first, rows, 0, d) };
-            gemm_here(out, Mat::new(scores, rows, n_k), v, Start::Zero); // [rows, D]
+            gemm_inside(out, Mat::new(scores, rows, n_k), v, Start::Zero); // [rows, D]
         }
     });
 }

@@ -7,6 +7,11 @@
 use super::lanes::{Lanes, Portable};
 use crate::arch::{Isa, isa};
 
+/// Steps of the depth that are written out: addresses are then constants.
+const UNROLL: usize = 4;
+/// Floats of a cache line.
+const LINE: usize = 16;
+
 /// How an output element begins before the products are added.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Init {
@@ -109,10 +114,14 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usiz
         let b = block.b.add(j * block.depth);
         let c = block.c.add(i * block.c_stride + j);
         (0..R).for_each(|r| prefetch(c.wrapping_add(r * block.c_stride)));
+        // The next panel comes from afar: each tile of this one asks for a part of it.
+        let panel = block.depth * NV * V::N;
+        let next = b.wrapping_add(panel + panel * i / block.rows);
+        (0..panel * R / block.rows).step_by(LINE).for_each(|l| prefetch_far(next.wrapping_add(l)));
         let sums = if block.a_packed {
-            multiply::<V, R, NV>(block.depth, block.a.add(i * block.depth), 1, R, b)
+            multiply_panel::<V, R, NV>(block.depth, block.a.add(i * block.depth), b)
         } else {
-            multiply::<V, R, NV>(block.depth, block.a.add(i * block.a_stride), block.a_stride, 1, b)
+            multiply_rows::<V, R, NV>(block.depth, block.a.add(i * block.a_stride), block.a_stride, b)
         };
         let cols = (block.cols - j).min(NV * V::N);
         let init = match block.init {
@@ -139,30 +148,83 @@ fn prefetch(c: *const f32) {
     let _ = c;
 }
 
-/// Sums over the depth: `a` steps by (`a_row`, `a_depth`), `b` is a packed panel.
+/// Asks for a line that is needed later, in the second-level cache.
 #[inline(always)]
-unsafe fn multiply<V: Lanes, const R: usize, const NV: usize>(
+fn prefetch_far(b: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: see `prefetch`.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(b.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = b;
+}
+
+/// One step of the depth: `x` holds an element of every row, `b` a line of the panel.
+#[inline(always)]
+unsafe fn multiply_line<V: Lanes, const R: usize, const NV: usize>(
+    sums: &mut [[V; NV]; R],
+    x: [f32; R],
+    b: *const f32,
+) {
+    // SAFETY: the caller vouches for the line and the instruction set.
+    unsafe {
+        // No closure here: it would be compiled without the tile's instruction set, and its load be a call.
+        let mut columns = [V::zero(); NV];
+        for (v, column) in columns.iter_mut().enumerate() {
+            *column = V::load(b.add(v * V::N));
+        }
+        for (row, x) in sums.iter_mut().zip(x) {
+            let x = V::splat(x);
+            for (sum, column) in row.iter_mut().zip(columns) {
+                *sum = x.mul_add(column, *sum);
+            }
+        }
+    }
+}
+
+/// Sums over the depth for rows that lie `stride` apart.
+#[inline(always)]
+unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize>(
     depth: usize,
     a: *const f32,
-    a_row: usize,
-    a_depth: usize,
+    stride: usize,
     b: *const f32,
 ) -> [[V; NV]; R] {
     // SAFETY: the caller vouches for the pointers and the instruction set.
     unsafe {
         let mut sums = [[V::zero(); NV]; R];
         for k in 0..depth {
-            // No closure here: it would be compiled without the tile's instruction set, and its load be a call.
-            let mut columns = [V::zero(); NV];
-            for (v, column) in columns.iter_mut().enumerate() {
-                *column = V::load(b.add((k * NV + v) * V::N));
+            let mut x = [0.0; R];
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = *a.add(i * stride + k);
             }
-            for (i, row) in sums.iter_mut().enumerate() {
-                let x = V::splat(*a.add(i * a_row + k * a_depth));
-                for (sum, column) in row.iter_mut().zip(columns) {
-                    *sum = x.mul_add(column, *sum);
-                }
+            multiply_line(&mut sums, x, b.add(k * NV * V::N));
+        }
+        sums
+    }
+}
+
+/// Sums over the depth for a packed panel of rows.
+#[inline(always)]
+unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize>(
+    depth: usize,
+    a: *const f32,
+    b: *const f32,
+) -> [[V; NV]; R] {
+    // SAFETY: the caller vouches for the pointers and the instruction set.
+    unsafe {
+        let mut sums = [[V::zero(); NV]; R];
+        let mut k = 0;
+        while k + UNROLL <= depth {
+            for u in 0..UNROLL {
+                multiply_line(&mut sums, *a.add((k + u) * R).cast::<[f32; R]>(), b.add((k + u) * NV * V::N));
             }
+            k += UNROLL;
+        }
+        while k < depth {
+            multiply_line(&mut sums, *a.add(k * R).cast::<[f32; R]>(), b.add(k * NV * V::N));
+            k += 1;
         }
         sums
     }

@@ -1,13 +1,16 @@
 //! The GEMM front: every matrix product of the engine goes through here, four fifths of a training step's time.
 //!
-//! The output is cut into parts that run in parallel; a part walks over the depth in blocks, packs its columns of `b`
-//! (and its rows of `a` where they do not lie side by side) and lets `micro` multiply. The cut follows the number of
-//! threads, the bits do not: an element is always summed alone, in the order of the depth, in blocks that depend on
-//! the depth only. The same row therefore gives the same bits in a batch of one and in a batch of many.
+//! Both operands are first put into the order in which the tiles read them (`operand`), once for all threads, unless they
+//! lie so already; then the output is cut into tasks (`plan`) that the threads take one by one until none is left, and
+//! `micro` multiplies. The cut follows the number of threads, the bits do not: an element is always summed alone, in the
+//! order of the depth, in blocks that depend on the depth only. The same row therefore gives the same bits in a batch of
+//! one and in a batch of many.
 
 mod lanes;
 mod micro;
+mod operand;
 mod pack;
+mod plan;
 
 #[cfg(test)]
 mod tests;
@@ -15,23 +18,19 @@ mod tests;
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::{Aligned, with_scratch};
+use crate::team::tasks;
 use micro::{Block, Init, Tile};
-use pack::{Last, pack};
-use rayon::prelude::*;
+use operand::{Left, LeftBlock, Panels, Right};
+use pack::Last;
+use plan::{Cut, ROWS, blocks};
 use std::ops::Range;
 
 pub(crate) use lanes::{Lanes, Portable};
 
-/// Depth per block: a panel of `b`, this times 16 columns, is 24 KiB of a first-level cache of 32.
-const DEPTH: usize = 384;
-/// Rows of `a` per block: with `DEPTH` they fit into a second-level cache beside the panels.
-const ROWS: usize = 192;
-/// The largest part of the output that one task computes.
-const PART: [usize; 2] = [1024, 768];
-/// Columns that are enough to pay for reading rows of `a` where they lie.
-const NARROW: usize = 96;
-/// A part is not cut further below this many multiplications.
-const WORTH: usize = 1 << 19;
+/// Fewer columns do not pay for packing rows that could be read where they lie.
+const NARROW: usize = 256;
+/// Floats of the right-hand side that are packed at a time: what the third-level cache can hold beside the rest.
+const PACKED: usize = 1 << 20;
 
 /// What an output element starts from.
 #[derive(Clone, Copy, Debug)]
@@ -42,12 +41,6 @@ pub enum Start<'a> {
     Add,
     /// The bias of its column: `out = bias + a b`.
     Bias(&'a [f32]),
-}
-
-/// `out = start + a b`, in parallel. Shapes: out [M, N], a [M, K], b [K, N].
-pub fn gemm(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
-    assert_eq!((a.rows, a.cols, b.cols), (out.rows, b.rows, out.cols), "gemm shapes");
-    run(out, a, Right::Plain(b), start);
 }
 
 /// `y [N, O] = x [N, I] w^T + bias`, with `w` as checkpoints hold it: [O, I].
@@ -91,18 +84,8 @@ impl PackedWeight {
     /// Packs `w` [O, I]; `w` is not needed afterwards.
     pub fn new(w: &[f32], inputs: usize) -> Self {
         let outputs = rows_of(w, inputs);
-        let nr = Tile::best().nr;
-        let padded = outputs.next_multiple_of(nr);
-        let mut data = Aligned::zeros(padded * inputs);
-        let b = Mat::new(w, outputs, inputs).t();
-        for k in blocks(inputs) {
-            pack(
-                b.part(k.start, k.len(), 0, outputs),
-                nr,
-                Last::Padded,
-                &mut data.as_mut_slice()[k.start * padded..],
-            );
-        }
+        let mut data = Aligned::zeros(outputs.next_multiple_of(Tile::best().nr) * inputs);
+        Panels::pack(Mat::new(w, outputs, inputs).t(), Tile::best().nr, Last::Padded, data.as_mut_slice());
         Self { data, inputs, outputs }
     }
 
@@ -113,29 +96,95 @@ impl PackedWeight {
 
     /// `y [N, O] = x [N, I] w^T + bias`: the same bits as [`linear`].
     pub fn linear(&self, x: &[f32], bias: Option<&[f32]>, y: &mut [f32]) {
-        let n = rows_of(x, self.inputs);
+        let _time = time(Kernel::Linear);
+        let x = Mat::new(x, rows_of(x, self.inputs), self.inputs);
         let start = bias.map_or(Start::Zero, Start::Bias);
-        run(MatMut::new(y, n, self.outputs), Mat::new(x, n, self.inputs), Right::Packed(self), start);
-    }
-
-    /// The panels of `nr` columns from `col` on, of the block that begins at `depth`.
-    fn panels(&self, block: &Range<usize>, col: usize, nr: usize) -> &[f32] {
-        &self.data.as_slice()[block.start * self.outputs.next_multiple_of(nr) + col * block.len()..]
+        let panels = Panels::new(self.data.as_slice(), self.outputs.next_multiple_of(Tile::best().nr));
+        let out = MatMut::new(y, x.rows, self.outputs);
+        with_left(x, self.outputs, |x| product(&out, 0, x, &Right::Panels(panels, self.outputs), start));
     }
 }
 
-/// `out = start + a b` on this thread: for products that are part of a larger parallel task.
-pub(crate) fn gemm_here(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
+/// `out = start + a b`, in parallel. Shapes: out [M, N], a [M, K], b [K, N].
+pub fn gemm(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
+    let _time = time(Kernel::Linear);
+    gemm_inside(out, a, b, start);
+}
+
+/// [`gemm`] as a part of another kernel: inside of a task it stays on the task's thread.
+pub(crate) fn gemm_inside(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
     assert_eq!((a.rows, a.cols, b.cols), (out.rows, b.rows, out.cols), "gemm shapes");
-    let init = check_start(start, out.cols);
-    // SAFETY: `out` is borrowed exclusively and its part is all of it.
-    unsafe { part(&out, &a, &Right::Plain(b), init, 0..a.rows, 0..b.cols) };
+    with_left(a, b.cols, |a| columns(&out, a, b, start));
 }
 
-/// The right-hand side of a product.
-enum Right<'a> {
-    Plain(Mat<'a>),
-    Packed(&'a PackedWeight),
+/// Runs `f` with `a` as the tiles shall read it for a product of `cols` columns.
+///
+/// Packed panels are read a twentieth faster than rows that lie apart, and packing them costs about sixteen columns' time.
+fn with_left(a: Mat<'_>, cols: usize, f: impl FnOnce(&Left<'_>)) {
+    if a.col_stride == 1 && cols < NARROW {
+        return f(&Left::Rows(a));
+    }
+    with_scratch(a.rows * a.cols, |room| {
+        let panels = Panels::pack(a.t(), Tile::best().mr, Last::Narrow, room);
+        f(&Left::Panels(panels, a.cols));
+    });
+}
+
+/// Packs `b`, as many columns at a time as the cache holds; or leaves it to the tasks where each needs its own columns only.
+fn columns(out: &MatMut<'_>, a: &Left<'_>, b: Mat<'_>, start: Start<'_>) {
+    if out.rows <= ROWS {
+        return product(out, 0, a, &Right::Plain(b), start);
+    }
+    let nr = Tile::best().nr;
+    let together = (PACKED / b.rows.max(1)).next_multiple_of(nr);
+    for first in (0..b.cols).step_by(together) {
+        let some = b.part(0, b.rows, first, together.min(b.cols - first));
+        with_scratch(some.cols.next_multiple_of(nr) * b.rows, |room| {
+            let panels = Panels::pack(some, nr, Last::Padded, room);
+            product(out, first, a, &Right::Panels(panels, some.cols), start);
+        });
+    }
+}
+
+/// Computes the columns of `out` from `first` on, as many as `b` has.
+fn product(out: &MatMut<'_>, first: usize, a: &Left<'_>, b: &Right<'_>, start: Start<'_>) {
+    let depth = a.depth();
+    check_start(start, out.cols);
+    let cut = Cut::new(out.rows, b.cols(), depth);
+    tasks(cut.tasks(), |task| {
+        let (rows, cols) = cut.part(task);
+        // A raw bias pointer cannot cross threads; the slice can, and is turned in each task.
+        let init = check_start(start, out.cols);
+        for k in blocks(depth) {
+            let init = match init {
+                Init::Bias(bias) if k.start == 0 => Init::Bias(bias.wrapping_add(first + cols.start)),
+                init if k.start == 0 => init,
+                _ => Init::Keep,
+            };
+            // SAFETY: tasks write disjoint parts of `out`, which the front borrowed exclusively.
+            let c = unsafe { out.part(rows.start, rows.len(), first + cols.start, cols.len()) };
+            b.with_block(&cols, &k, |b| block(a.block(&rows, &k), b, &k, c, init));
+        }
+    });
+}
+
+/// `c = init + a b` for one block of the depth.
+fn block(a: LeftBlock<'_>, b: &[f32], k: &Range<usize>, c: MatMut<'_>, init: Init) {
+    assert!(b.len() >= c.cols.next_multiple_of(Tile::best().nr) * k.len(), "whole panels");
+    let block = Block {
+        rows: c.rows,
+        cols: c.cols,
+        depth: k.len(),
+        a: a.data.as_ptr(),
+        a_stride: a.row_stride,
+        a_packed: a.packed,
+        b: b.as_ptr(),
+        c: c.ptr,
+        c_stride: c.row_stride,
+        init,
+    };
+    // SAFETY: `a` and `c` were cut to what the block reads and writes, `b` was checked; a bias was checked at the front.
+    unsafe { Tile::best().run(&block) };
 }
 
 fn rows_of(x: &[f32], width: usize) -> usize {
@@ -155,116 +204,4 @@ fn check_start(start: Start<'_>, cols: usize) -> Init {
             Init::Bias(bias.as_ptr())
         }
     }
-}
-
-/// The depth in nearly equal blocks of at most `DEPTH`; a depth of zero is one empty block, which writes the start.
-fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = depth.div_ceil(DEPTH).max(1);
-    let size = depth.div_ceil(count);
-    (0..count).map(move |b| (b * size).min(depth)..((b + 1) * size).min(depth))
-}
-
-/// The size of one task's part of the output, so that every thread gets several.
-fn part_size(m: usize, n: usize, a: &Mat<'_>, tile: Tile) -> [usize; 2] {
-    let threads = rayon::current_num_threads();
-    let tasks = if threads == 1 { 1 } else { threads * 4 };
-    let [mut rows, mut cols] = [m.min(PART[0]), n.min(PART[1])];
-    while m.div_ceil(rows) * n.div_ceil(cols) < tasks && rows * cols * a.cols > 2 * WORTH {
-        // A cut through the rows packs `b` once more, a cut through the columns packs `a` once more, if it must be.
-        let narrow = if a.col_stride == 1 { NARROW } else { rows };
-        if cols > narrow.max(tile.nr) {
-            cols = cols.div_ceil(2).next_multiple_of(tile.nr);
-        } else if rows > tile.mr {
-            rows = rows.div_ceil(2).next_multiple_of(tile.mr);
-        } else {
-            break;
-        }
-    }
-    [rows, cols.next_multiple_of(tile.nr)]
-}
-
-fn run(out: MatMut<'_>, a: Mat<'_>, b: Right<'_>, start: Start<'_>) {
-    let _time = time(Kernel::Linear);
-    let (m, n) = (out.rows, out.cols);
-    if m == 0 || n == 0 {
-        return;
-    }
-    // A raw bias pointer cannot cross threads; the slice can, and is turned again in each task.
-    check_start(start, n);
-    let [rows, cols] = part_size(m, n, &a, Tile::best());
-    let across = n.div_ceil(cols);
-    (0..m.div_ceil(rows) * across).into_par_iter().with_max_len(1).for_each(|task| {
-        let (i, j) = (task / across * rows, task % across * cols);
-        let init = check_start(start, n);
-        // SAFETY: tasks write disjoint parts of `out`, which is borrowed exclusively.
-        unsafe { part(&out, &a, &b, init, i..(i + rows).min(m), j..(j + cols).min(n)) };
-    });
-}
-
-/// Computes the elements `rows` x `cols` of the output; `cols` begins at a whole panel.
-///
-/// # Safety
-/// Nobody else may touch these elements of `out` meanwhile.
-unsafe fn part(
-    out: &MatMut<'_>,
-    a: &Mat<'_>,
-    b: &Right<'_>,
-    init: Init,
-    rows: Range<usize>,
-    cols: Range<usize>,
-) {
-    let tile = Tile::best();
-    let deepest = blocks(a.cols).map(|k| k.len()).max().unwrap_or(0);
-    // Rows of `a` are read where they lie if their elements lie side by side.
-    let a_len = if a.col_stride == 1 { 0 } else { (ROWS * deepest).next_multiple_of(16) };
-    let b_len = match b {
-        Right::Plain(_) => cols.len().next_multiple_of(tile.nr) * deepest,
-        Right::Packed(_) => 0,
-    };
-    with_scratch(a_len + b_len, |scratch| {
-        let (a_panels, b_panels) = scratch.split_at_mut(a_len);
-        for k in blocks(a.cols) {
-            let right = match b {
-                Right::Packed(w) => w.panels(&k, cols.start, tile.nr),
-                Right::Plain(b) => {
-                    pack(b.part(k.start, k.len(), cols.start, cols.len()), tile.nr, Last::Padded, b_panels);
-                    &*b_panels
-                }
-            };
-            let init = match init {
-                Init::Bias(bias) if k.start == 0 => Init::Bias(bias.wrapping_add(cols.start)),
-                first if k.start == 0 => first,
-                _ => Init::Keep,
-            };
-            for i in rows.clone().step_by(ROWS) {
-                let left = a.part(i, ROWS.min(rows.end - i), k.start, k.len());
-                // SAFETY: the part lies inside `out`, and the caller vouches that it is ours.
-                let c = unsafe { out.part(i, left.rows, cols.start, cols.len()) };
-                block(tile, left, a_panels, right, c, init);
-            }
-        }
-    });
-}
-
-/// `c = init + a b` for one block of the depth, with `b` packed; `a_panels` is room to pack `a`.
-fn block(tile: Tile, a: Mat<'_>, a_panels: &mut [f32], b: &[f32], c: MatMut<'_>, init: Init) {
-    assert!(b.len() >= a.cols * c.cols.next_multiple_of(tile.nr) && a.rows == c.rows);
-    let a_packed = a.col_stride != 1;
-    if a_packed {
-        pack(a.t(), tile.mr, Last::Narrow, a_panels);
-    }
-    let block = Block {
-        rows: c.rows,
-        cols: c.cols,
-        depth: a.cols,
-        a: if a_packed { a_panels.as_ptr() } else { a.data.as_ptr() },
-        a_stride: a.row_stride,
-        a_packed,
-        b: b.as_ptr(),
-        c: c.ptr,
-        c_stride: c.row_stride,
-        init,
-    };
-    // SAFETY: `a`, `c` and (asserted above) `b` hold what the block reads and writes; a bias was checked at the front.
-    unsafe { tile.run(&block) };
 }

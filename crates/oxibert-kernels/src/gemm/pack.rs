@@ -44,7 +44,7 @@ fn pack_whole(b: Mat<'_>, width: usize, to: &mut [f32]) {
     }
     for (panel, to) in to.chunks_exact_mut(b.rows * width).enumerate() {
         let b = b.part(0, b.rows, panel * width, width);
-        if b.row_stride == 1 && width.is_multiple_of(SQUARE) {
+        if b.row_stride == 1 {
             transpose(b.data, b.col_stride, width, to);
         } else {
             pack_tail(b, width, to);
@@ -85,7 +85,7 @@ versions! {
     fn copy_32(from: &[f32], stride: usize, depth: usize, to: &mut [f32]) { copy_panels::<32>(from, stride, depth, to) }
 }
 
-/// Side of the squares that are transposed at a time.
+/// Steps of the depth, and lines at most, that are transposed at a time.
 const SQUARE: usize = 8;
 
 /// A panel whose `width` columns lie as rows, `stride` apart: `to` gets them turned, in squares where they fit.
@@ -94,7 +94,7 @@ fn transpose(from: &[f32], stride: usize, width: usize, to: &mut [f32]) {
     let whole = depth / SQUARE * SQUARE;
     for j in (0..width).step_by(SQUARE) {
         for k in (0..whole).step_by(SQUARE) {
-            turn(&from[j * stride + k..], stride, &mut to[k * width + j..], width);
+            turn(&from[j * stride + k..], stride, SQUARE.min(width - j), &mut to[k * width + j..], width);
         }
     }
     for (k, line) in to.chunks_exact_mut(width).enumerate().skip(whole) {
@@ -104,17 +104,25 @@ fn transpose(from: &[f32], stride: usize, width: usize, to: &mut [f32]) {
     }
 }
 
-/// Turns one square.
+/// Turns one square, or as many rows of it as there are.
 #[inline]
-fn turn(from: &[f32], stride: usize, to: &mut [f32], width: usize) {
-    assert!(from.len() >= (SQUARE - 1) * stride + SQUARE && to.len() >= (SQUARE - 1) * width + SQUARE);
+fn turn(from: &[f32], stride: usize, rows: usize, to: &mut [f32], width: usize) {
+    assert!(from.len() >= (rows - 1) * stride + SQUARE && to.len() >= (SQUARE - 1) * width + rows);
     #[cfg(target_arch = "x86_64")]
     if crate::arch::isa() >= crate::arch::Isa::Avx2 {
+        let (from, to) = (from.as_ptr(), to.as_mut_ptr());
         // SAFETY: the processor has AVX2, and the lengths were checked.
-        return unsafe { x86::turn(from.as_ptr(), stride, to.as_mut_ptr(), width) };
+        unsafe {
+            match rows {
+                8 => return x86::turn::<8>(from, stride, to, width),
+                6 => return x86::turn::<6>(from, stride, to, width),
+                4 => return x86::turn::<4>(from, stride, to, width),
+                _ => (),
+            }
+        }
     }
     for k in 0..SQUARE {
-        for j in 0..SQUARE {
+        for j in 0..rows {
             to[k * width + j] = from[j * stride + k];
         }
     }
@@ -124,14 +132,19 @@ fn turn(from: &[f32], stride: usize, to: &mut [f32], width: usize) {
 mod x86 {
     use std::arch::x86_64::*;
 
-    /// Turns 8 x 8 floats: pairs, then fours, then halves of the registers change places.
+    /// Turns `ROWS` (4, 6 or 8) x 8 floats: pairs, then fours, then halves of the registers change places.
     ///
     /// # Safety
-    /// Eight lines of eight floats must be readable at `from` and writable at `to`.
+    /// `ROWS` lines of eight floats must be readable at `from`, eight lines of `ROWS` floats writable at `to`.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn turn(from: *const f32, stride: usize, to: *mut f32, width: usize) {
+    pub(super) unsafe fn turn<const ROWS: usize>(
+        from: *const f32,
+        stride: usize,
+        to: *mut f32,
+        width: usize,
+    ) {
         let mut rows = [_mm256_setzero_ps(); 8];
-        for (r, row) in rows.iter_mut().enumerate() {
+        for (r, row) in rows.iter_mut().enumerate().take(ROWS) {
             // SAFETY: the caller vouches for the lines.
             *row = unsafe { _mm256_loadu_ps(from.add(r * stride)) };
         }
@@ -150,8 +163,27 @@ mod x86 {
             let far = _mm256_permute2f128_ps::<0x31>(fours[r], fours[r + 4]);
             // SAFETY: the caller vouches for the lines.
             unsafe {
-                _mm256_storeu_ps(to.add(r * width), near);
-                _mm256_storeu_ps(to.add((r + 4) * width), far);
+                store::<ROWS>(to.add(r * width), near);
+                store::<ROWS>(to.add((r + 4) * width), far);
+            }
+        }
+    }
+
+    /// Stores the first `ROWS` floats.
+    ///
+    /// # Safety
+    /// They must be writable at `to`.
+    #[target_feature(enable = "avx2")]
+    unsafe fn store<const ROWS: usize>(to: *mut f32, line: __m256) {
+        // SAFETY: the caller vouches for the place.
+        unsafe {
+            if ROWS == 8 {
+                _mm256_storeu_ps(to, line);
+            } else {
+                _mm_storeu_ps(to, _mm256_castps256_ps128(line));
+            }
+            if ROWS == 6 {
+                _mm_storel_pd(to.add(4).cast(), _mm_castps_pd(_mm256_extractf128_ps::<1>(line)));
             }
         }
     }

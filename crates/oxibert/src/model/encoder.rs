@@ -141,7 +141,7 @@ impl Encoder {
     ) -> &'a [f32] {
         let length = batch.tokens() * self.hidden;
         activations.prepare(self.blocks.len(), keep);
-        let Activations { embeddings, blocks, inputs, .. } = activations;
+        let Activations { embeddings, blocks, inputs, feed_forward, .. } = activations;
         self.embeddings.forward(numbers, batch, dropout.embeddings(), embeddings);
         if let Some(inspection) = inspection.as_deref_mut() {
             inspection.attentions.clear();
@@ -154,7 +154,8 @@ impl Encoder {
                 fit(&mut inputs[layer], length).copy_from_slice(x);
             }
             let mut weights = inspection.is_some().then(Vec::new);
-            let y = block.forward(numbers, x, batch, dropout, layer, state, weights.as_mut());
+            let scratch = &mut *feed_forward;
+            let y = block.forward(numbers, x, batch, dropout, layer, state, scratch, weights.as_mut());
             if let Some(inspection) = inspection.as_deref_mut() {
                 inspection.hidden_states.push(y.to_vec());
                 inspection.attentions.extend(weights);
@@ -177,8 +178,9 @@ impl Encoder {
     ) {
         for (layer, block) in self.blocks.iter().enumerate().rev() {
             if keep == Keep::Inputs {
-                let Activations { blocks, inputs, .. } = &mut *activations;
-                block.forward(values, &inputs[layer][..d.len()], batch, dropout, layer, &mut blocks[0], None);
+                let Activations { blocks, inputs, feed_forward, .. } = &mut *activations;
+                let (x, state) = (&inputs[layer][..d.len()], &mut blocks[0]);
+                block.forward(values, x, batch, dropout, layer, state, feed_forward, None);
             }
             block.backward(values, gradients, batch, dropout, layer, keep, activations, d);
         }
@@ -196,11 +198,12 @@ impl Block {
         dropout: DropoutPlan,
         layer: usize,
         state: &'s mut BlockState,
+        scratch: &mut feed_forward::Scratch,
         weights: Option<&mut Vec<f32>>,
     ) -> &'s [f32] {
         let dropouts = dropout.attention(layer);
         let x = self.attention.forward(numbers, x, &batch.offsets, dropouts, &mut state.attention, weights);
-        self.feed_forward.forward(numbers, x, dropout.feed_forward(layer), &mut state.feed_forward)
+        self.feed_forward.forward(numbers, x, dropout.feed_forward(layer), &mut state.feed_forward, scratch)
     }
 
     #[allow(clippy::too_many_arguments)] // the pass's context, spelled out

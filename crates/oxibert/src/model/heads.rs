@@ -80,6 +80,9 @@ pub(crate) struct Mlm {
     activation: Activation,
 }
 
+/// Rows whose logits exist at a time: 60 MB of them with 30,000 tokens.
+const ROWS: usize = 512;
+
 /// What forward leaves for backward.
 #[derive(Debug, Default)]
 pub(crate) struct MlmState {
@@ -117,6 +120,19 @@ impl Mlm {
         chosen: &[u32],
         state: &'s mut MlmState,
     ) -> &'s mut [f32] {
+        self.transform(numbers, hidden, chosen, state);
+        let y = &state.y[..chosen.len() * self.dense.inputs];
+        self.decode(numbers, y, &mut state.logits)
+    }
+
+    /// The rows `chosen` of hidden [N, H] to y [M, H].
+    fn transform<N: Numbers + ?Sized>(
+        &self,
+        numbers: &N,
+        hidden: &[f32],
+        chosen: &[u32],
+        state: &mut MlmState,
+    ) {
         let (h, m) = (self.dense.inputs, chosen.len());
         let x = fit(&mut state.x, m * h);
         kernels::embed(&[Lookup { table: hidden, ids: chosen, scale: 1.0 }], h, x);
@@ -127,17 +143,54 @@ impl Mlm {
         let y = fit(&mut state.y, m * h);
         let norm = self.norm.numbers(numbers);
         kernels::add_layer_norm(a, None, Dropout::OFF, norm, y, state.moments.rows(m));
-        let logits = fit(&mut state.logits, m * self.decoder.outputs);
+    }
+
+    /// Rows of y to rows of logits.
+    fn decode<'l, N: Numbers + ?Sized>(
+        &self,
+        numbers: &N,
+        y: &[f32],
+        logits: &'l mut Vec<f32>,
+    ) -> &'l mut [f32] {
+        let h = self.dense.inputs;
+        let logits = fit(logits, y.len() / h * self.decoder.outputs);
         // Not `numbers.linear`: packing a whole vocabulary for a few rows would cost more than it saves.
         let (weight, bias) = (numbers.values(&self.decoder.weight), numbers.values(&self.decoder.bias));
         kernels::linear(y, weight, Some(bias), h, logits);
         logits
     }
 
-    /// The mean cross-entropy's figures; the logits become their gradient times `scale`.
-    pub(crate) fn loss(&self, labels: &[u32], scale: f32, state: &mut MlmState) -> CrossEntropy {
-        let logits = &mut state.logits[..labels.len() * self.decoder.outputs];
-        kernels::cross_entropy(logits, labels, 0.0, scale)
+    /// The cross-entropy's figures at the rows `chosen` of hidden. With `gradients`, also the decoder's part of the
+    /// backward pass of the mean: a block of rows at a time, so that the logits of all never exist together.
+    ///
+    /// With dlogits = (softmax - onehot) / M: dW += dlogits^T y; db += column sums; dy = dlogits W.
+    pub(crate) fn loss(
+        &self,
+        values: &[f32],
+        mut gradients: Option<&mut [f32]>,
+        hidden: &[f32],
+        chosen: &[u32],
+        labels: &[u32],
+        state: &mut MlmState,
+    ) -> CrossEntropy {
+        let h = self.dense.inputs;
+        self.transform(values, hidden, chosen, state);
+        let MlmState { y, logits, d, .. } = state;
+        let dy = fit(d, labels.len() * h);
+        let scale = gradients.as_ref().map_or(0.0, |_| 1.0 / labels.len() as f32);
+        let mut total = CrossEntropy::default();
+        let blocks = labels.chunks(ROWS).zip(y.chunks(ROWS * h).zip(dy.chunks_mut(ROWS * h)));
+        for (labels, (y, dy)) in blocks {
+            let y = &y[..labels.len() * h];
+            let logits = self.decode(values, y, logits);
+            total += kernels::cross_entropy(logits, labels, 0.0, scale);
+            if let Some(gradients) = gradients.as_deref_mut() {
+                self.decoder.backward_input(values, logits, false, dy);
+                self.decoder.backward_weight(gradients, y, logits);
+                self.decoder.backward_bias(gradients, logits);
+            }
+        }
+        total
     }
 
     /// After [`Mlm::loss`]: adds the gradient of the chosen rows to `dhidden`.
@@ -150,11 +203,7 @@ impl Mlm {
         dhidden: &mut [f32],
     ) {
         let (h, m) = (self.dense.inputs, chosen.len());
-        let dlogits = &state.logits[..m * self.decoder.outputs];
-        let d = fit(&mut state.d, m * h);
-        self.decoder.backward_input(values, dlogits, false, d);
-        self.decoder.backward_weight(gradients, &state.y[..m * h], dlogits);
-        self.decoder.backward_bias(gradients, dlogits);
+        let d = &mut state.d[..m * h];
         let sum = &state.a[..m * h];
         let step =
             NormStep { norm: &self.norm, bias: None, sum, moments: &state.moments, dropout: Dropout::OFF };

@@ -26,9 +26,3 @@ pub use encoder::{DropoutPlan, Inspection, Keep};
 pub use names::{Block, Kind, Param, Parts};
 pub use positions::sinusoids;
 pub use pretraining::{Losses, Pretraining, Targets, Work};
-
-/// Does `work` on a thread of the pool. From any other thread, every kernel hands its work over, sleeps, and now and then
-/// allocates in the pool's queue; here that is done once for all of them.
-pub(crate) fn on_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    rayon::scope(|_| work())
-}

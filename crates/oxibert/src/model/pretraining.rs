@@ -4,7 +4,6 @@ use super::Config;
 use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::names::{Parts, parameters};
-use super::on_pool;
 use crate::data::Batch;
 use crate::nn::{Layout, fit};
 
@@ -89,7 +88,7 @@ impl Pretraining {
 
     /// The losses of a batch; nothing is dropped and no gradient computed.
     pub fn evaluate(&self, values: &[f32], batch: &Batch, targets: &Targets, work: &mut Work) -> Losses {
-        self.forward(values, batch, targets, DropoutPlan::OFF, Keep::Nothing, work, false)
+        self.forward(values, None, batch, targets, DropoutPlan::OFF, Keep::Nothing, work)
     }
 
     /// The logits of a batch, and what else `inspection` asks for: masked tokens `[M, V]`, next sentence `[B, 2]`.
@@ -122,21 +121,7 @@ impl Pretraining {
         keep: Keep,
         work: &mut Work,
     ) -> Losses {
-        on_pool(|| self.forward_and_backward(values, gradients, batch, targets, dropout, keep, work))
-    }
-
-    #[allow(clippy::too_many_arguments)] // as above
-    fn forward_and_backward(
-        &self,
-        values: &[f32],
-        gradients: &mut [f32],
-        batch: &Batch,
-        targets: &Targets,
-        dropout: DropoutPlan,
-        keep: Keep,
-        work: &mut Work,
-    ) -> Losses {
-        let losses = self.forward(values, batch, targets, dropout, keep, work, true);
+        let losses = self.forward(values, Some(gradients), batch, targets, dropout, keep, work);
         let Work { activations, pooler, mlm, nsp, firsts, dhidden, dpooled } = work;
         let length = batch.tokens() * self.config.hidden_size;
         let dhidden = fit(dhidden, length);
@@ -151,31 +136,30 @@ impl Pretraining {
         losses
     }
 
-    /// Runs to the losses; with `backward`, the logits become gradients.
+    /// Runs to the losses; with `gradients`, the heads begin the backward pass.
     #[allow(clippy::too_many_arguments)] // as above
     fn forward(
         &self,
         values: &[f32],
+        gradients: Option<&mut [f32]>,
         batch: &Batch,
         targets: &Targets,
         dropout: DropoutPlan,
         keep: Keep,
         work: &mut Work,
-        backward: bool,
     ) -> Losses {
         let Work { activations, pooler, mlm, nsp, firsts, .. } = work;
         first_tokens(batch, firsts);
         let hidden = self.encoder.forward(values, batch, dropout, keep, activations, None);
-        let scale = |count: usize| if backward { 1.0 / count.max(1) as f32 } else { 0.0 };
+        let scale = if gradients.is_some() { 1.0 / targets.next.len().max(1) as f32 } else { 0.0 };
         let mut losses = Losses::default();
-        self.mlm.forward(values, hidden, &targets.masked, mlm);
-        let loss = self.mlm.loss(&targets.labels, scale(targets.labels.len()), mlm);
+        let loss = self.mlm.loss(values, gradients, hidden, &targets.masked, &targets.labels, mlm);
         losses.mlm = loss.loss / loss.rows.max(1) as f64;
         losses.mlm_correct = loss.correct;
         if !targets.next.is_empty() {
             let pooled = self.pooler.forward(values, hidden, firsts, pooler);
             self.nsp.forward(values, pooled, nsp);
-            let loss = self.nsp.loss(&targets.next, scale(targets.next.len()), nsp);
+            let loss = self.nsp.loss(&targets.next, scale, nsp);
             losses.nsp = loss.loss / loss.rows.max(1) as f64;
             losses.nsp_correct = loss.correct;
         }

@@ -111,6 +111,32 @@ fn computing_again_instead_of_keeping_changes_no_bit() {
     assert_ne!(kept.0, gradients(&model, &values, &data, DropoutPlan::OFF, Keep::Everything).0);
 }
 
+/// The masked-token head works on blocks of rows; a batch of several blocks must be the mean of its halves.
+#[test]
+fn a_batch_of_many_masked_tokens_is_the_mean_of_its_halves() {
+    let (model, values) = model(&config());
+    let run = |seeds: &[u64]| {
+        let (mut batch, mut targets) = (Batch::new(), Targets::default());
+        for &seed in seeds {
+            let (half, half_targets) = data(&[12; 200], seed);
+            let start = batch.tokens() as u32;
+            for ends in half.offsets.windows(2) {
+                let segments: Vec<u8> = half.segments[ends[0]..ends[1]].iter().map(|&s| s as u8).collect();
+                batch.push(&half.ids[ends[0]..ends[1]], &segments);
+            }
+            targets.masked.extend(half_targets.masked.iter().map(|at| start + at));
+            targets.labels.extend(half_targets.labels);
+        }
+        gradients(&model, &values, &(batch, targets), DropoutPlan::OFF, Keep::Everything)
+    };
+    let (both, [one, two]) = (run(&[1, 2]), [run(&[1]), run(&[2])]);
+    assert!((both.0.mlm - (one.0.mlm + two.0.mlm) / 2.0).abs() < 1e-9);
+    assert_eq!(both.0.mlm_correct, one.0.mlm_correct + two.0.mlm_correct);
+    for ((both, one), two) in both.1.iter().zip(&one.1).zip(&two.1) {
+        assert!((both - (one + two) / 2.0).abs() < 1e-5, "{both} beside {one} and {two}");
+    }
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let config = Config::preset("tiny", 50).unwrap();

@@ -17,18 +17,18 @@ pub(crate) struct FeedForward {
 /// What forward leaves for backward.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Before the activation.
+    /// Before the activation; what comes after it is computed again, which costs less than to keep it.
     z: Vec<f32>,
-    /// After it.
-    a: Vec<f32>,
     sum: Vec<f32>,
     moments: Moments,
     y: Vec<f32>,
 }
 
-/// Backward's own memory, shared by all layers.
+/// The passes' own memory, shared by all layers.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
+    /// After the activation.
+    a: Vec<f32>,
     dsum: Vec<f32>,
     dz: Vec<f32>,
 }
@@ -51,11 +51,12 @@ impl FeedForward {
         x: &[f32],
         dropout: Dropout,
         state: &'s mut State,
+        scratch: &mut Scratch,
     ) -> &'s [f32] {
         let n = x.len() / self.inner.inputs;
         let z = fit(&mut state.z, n * self.inner.outputs);
         numbers.linear(&self.inner, x, z); // [N, I]
-        let a = fit(&mut state.a, n * self.inner.outputs);
+        let a = fit(&mut scratch.a, n * self.inner.outputs);
         kernels::activation(self.activation, z, a); // [N, I]
         let sum = fit(&mut state.sum, x.len());
         numbers.linear(&self.outer, a, sum); // [N, H]
@@ -90,7 +91,9 @@ impl FeedForward {
         step.backward(values, gradients, d, Some(dsum));
         let dz = fit(&mut scratch.dz, inner);
         self.outer.backward_input(values, dsum, false, dz);
-        self.outer.backward_weight(gradients, &state.a[..inner], dsum);
+        let a = fit(&mut scratch.a, inner);
+        kernels::activation(self.activation, &state.z[..inner], a);
+        self.outer.backward_weight(gradients, a, dsum);
         let dbias = &mut gradients[self.inner.bias.values.clone()];
         kernels::activation_backward(self.activation, &state.z[..inner], dz, Some(dbias));
         self.inner.backward_weight(gradients, x, dz);

@@ -14,11 +14,12 @@ pub use params::{Layout, Params};
 
 pub(crate) use linear::{Linear, NormPlace, Numbers};
 
-/// A buffer of at least `length` numbers, of which the first are lent. It only ever grows, so that a warm step
-/// allocates nothing.
+/// A buffer of at least `length` numbers, of which the first are lent; their content is unknown. It only ever grows, so
+/// that a warm step allocates nothing.
 pub(crate) fn fit(buffer: &mut Vec<f32>, length: usize) -> &mut [f32] {
     if buffer.len() < length {
-        buffer.resize(length, 0.0);
+        *buffer = Vec::new(); // the old one goes before the new one comes
+        *buffer = oxibert_kernels::zeros(length);
     }
     &mut buffer[..length]
 }

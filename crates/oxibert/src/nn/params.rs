@@ -87,7 +87,7 @@ impl Params {
     /// New parameters as BERT begins: matrices and tables truncated normal (at two standard deviations), biases 0,
     /// LayerNorm 1 and 0, the row of `[PAD]` 0. Each parameter's values depend on the seed and its number alone.
     pub fn new(layout: Layout, config: &Config, seed: u64) -> Self {
-        let mut values = vec![0.0; layout.len()];
+        let mut values = oxibert_kernels::zeros(layout.len());
         for (number, (param, range)) in layout.iter().enumerate() {
             initialise(&mut values[range.clone()], param.kind, config.initializer_range, seed, number as u64);
             if let (true, Some(pad)) =
@@ -101,7 +101,7 @@ impl Params {
 
     /// Reads every parameter of `layout` from a checkpoint; one that is missing or mis-shaped is refused by name.
     pub fn load(layout: Layout, weights: &Weights) -> Result<Self> {
-        let mut values = vec![0.0; layout.len()];
+        let mut values = oxibert_kernels::zeros(layout.len());
         for (param, range) in layout.iter() {
             weights.read_into(&param.name, &param.shape, &mut values[range])?;
         }

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use oxibert_kernels::{AdamW, adamw, squared_norm};
+use oxibert_kernels::{AdamW, adamw, squared_norm, zeros};
 
-use crate::model::on_pool;
 use crate::nn::Layout;
 
 /// The optimizer's constants; the defaults are BERT's.
@@ -60,15 +59,11 @@ impl Optimizer {
                 _ => ranges.push((range, decays)),
             }
         }
-        Self { options, ranges, m: vec![0.0; layout.len()], v: vec![0.0; layout.len()], step: 0 }
+        Self { options, ranges, m: zeros(layout.len()), v: zeros(layout.len()), step: 0 }
     }
 
     /// One step at learning rate `lr`. Returns the gradient's norm before clipping.
     pub fn step(&mut self, values: &mut [f32], gradients: &[f32], lr: f32) -> f64 {
-        on_pool(|| self.clip_and_step(values, gradients, lr))
-    }
-
-    fn clip_and_step(&mut self, values: &mut [f32], gradients: &[f32], lr: f32) -> f64 {
         let norm = squared_norm(gradients).sqrt();
         let OptimizerOptions { beta1, beta2, eps, weight_decay, bias_correction, clip } = self.options;
         self.step += 1;
