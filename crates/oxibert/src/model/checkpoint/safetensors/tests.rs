@@ -80,7 +80,7 @@ fn files_that_are_no_safetensors_are_refused() {
             b"\xff\xff\xff\xff\xff\xff\xff\xff{}",
             "the header has 18446744073709551615 bytes, expected at most",
         ),
-        (b"<!DOCTYPE html><html>", "it is no safetensors file"),
+        (b"<!DOCTYPE html><html>", "it begins with the text \"<!DOCTYP\""),
         (b"\x64\0\0\0\0\0\0\0{}", "should have 100 bytes, but 2 follow: the file is cut off"),
         (b"\x02\0\0\0\0\0\0\0{]", "the safetensors header is wrong"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "git lfs pull"),
