@@ -12,8 +12,8 @@ use oxibert::data::Batch;
 use oxibert::model::{Bert, BertWork, DropoutPlan, Keep, Pretraining, Work};
 use oxibert::nn::Params;
 use oxibert::train::{Optimizer, OptimizerOptions};
-use oxibert_kernels::{clear, zeros};
 use oxibert_kernels::profile::{self, Kernel};
+use oxibert_kernels::{clear, zeros};
 
 use super::super::{LEAST_ROUNDS, LEAST_TIME};
 use super::weights::Model;
