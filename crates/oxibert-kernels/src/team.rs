@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread;
 
-/// How often a helper looks for the next kernel before it sleeps: some fifty microseconds.
+/// How often a helper looks for the next kernel before it sleeps: some tens of microseconds.
 const LOOKS: usize = 2_000;
 /// How often the caller looks whether the helpers are done before it offers its core to others.
 const PATIENCE: usize = 20_000;
@@ -28,7 +28,8 @@ pub(crate) fn size() -> usize {
     if BUSY.get() { 1 } else { rayon::current_num_threads() }
 }
 
-/// Runs `work` on this thread and on up to `size() - 1` helpers at the same time; returns when all are done. Every one of them shall take parts of a common stock until nothing is left, as [`tasks`] and [`each`] do.
+/// Runs `work` on this thread and on up to `size() - 1` helpers at the same time; returns when all are done.
+/// Every one of them shall take parts of a common stock until nothing is left, as [`tasks`] and [`each`] do.
 ///
 /// Inside of such work, or while another thread has the helpers, `work` runs on this thread alone.
 fn together(work: &(dyn Fn() + Sync)) {

@@ -1,31 +1,9 @@
 //! Once warm, no kernel allocates: a training step's memory is what the caller set up.
 
+mod counting;
+
+use counting::allocations;
 use oxibert_kernels::*;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The system's allocator, counted.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the allocator's contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: see `alloc`.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static GLOBAL: Counting = Counting;
-
 const N: usize = 70;
 const H: usize = 48;
 const OFFSETS: [usize; 3] = [0, 50, 70];
@@ -100,11 +78,9 @@ fn nothing_is_allocated_once_warm() {
     // One thread: with more, which of them is warm depends on which took which task.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread pool");
     let allocations = pool.install(|| {
+        assert!(allocations(|| step.run()) > 0, "the allocator counts");
         step.run();
-        step.run();
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        step.run();
-        ALLOCATIONS.load(Ordering::Relaxed) - before
+        allocations(|| step.run())
     });
     assert_eq!(allocations, 0);
 }

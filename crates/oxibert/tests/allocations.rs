@@ -2,36 +2,14 @@
 //!
 //! The allocator of this test program counts, on every thread. So the cases take turns, in one test.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "../../oxibert-kernels/tests/counting/mod.rs"]
+mod counting;
 
 use oxibert::data::Batch;
 use oxibert::model::{Config, DropoutPlan, Keep, Pretraining, Targets, Work};
 use oxibert::nn::Params;
 use oxibert::random::Random;
 use oxibert::train::{Optimizer, OptimizerOptions};
-
-/// The system's allocator, counted.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the allocator's contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: see `alloc`.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static GLOBAL: Counting = Counting;
 
 const LENGTHS: [usize; 4] = [60, 17, 1, 33];
 
@@ -92,9 +70,7 @@ impl Training {
 
     /// Allocations of one step, on all threads.
     fn allocations(&mut self, number: u64) -> usize {
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        self.step(number);
-        ALLOCATIONS.load(Ordering::Relaxed) - before
+        counting::allocations(|| self.step(number))
     }
 }
 

@@ -7,7 +7,7 @@
 use super::lanes::{Lanes, Portable};
 use crate::arch::{Isa, isa};
 
-/// Steps of the depth that are written out: addresses are then constants.
+/// Steps of the depth that are written out: addresses are then constants, a few hundredths of the time.
 const UNROLL: usize = 4;
 /// Floats of a cache line.
 const LINE: usize = 16;
@@ -113,11 +113,11 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usiz
     unsafe {
         let b = block.b.add(j * block.depth);
         let c = block.c.add(i * block.c_stride + j);
-        (0..R).for_each(|r| prefetch(c.wrapping_add(r * block.c_stride)));
+        (0..R).for_each(|r| prefetch::<false>(c.wrapping_add(r * block.c_stride)));
         // The next panel comes from afar: each tile of this one asks for a part of it.
         let panel = block.depth * NV * V::N;
         let next = b.wrapping_add(panel + panel * i / block.rows);
-        (0..panel * R / block.rows).step_by(LINE).for_each(|l| prefetch_far(next.wrapping_add(l)));
+        (0..panel * R / block.rows).step_by(LINE).for_each(|l| prefetch::<true>(next.wrapping_add(l)));
         let sums = if block.a_packed {
             multiply_panel::<V, R, NV>(block.depth, block.a.add(i * block.depth), b)
         } else {
@@ -136,28 +136,18 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usiz
     }
 }
 
-/// Asks for a line of the output while its sums are computed; an address that does not exist does no harm.
+/// Asks for a line that is needed soon, or (`FAR`) later and then from the second-level cache. An address that does not
+/// exist does no harm.
 #[inline(always)]
-fn prefetch(c: *const f32) {
+fn prefetch<const FAR: bool>(line: *const f32) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the instruction is part of every x86-64 and never faults.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(c.cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        if FAR { _mm_prefetch::<_MM_HINT_T1>(line.cast()) } else { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = c;
-}
-
-/// Asks for a line that is needed later, in the second-level cache.
-#[inline(always)]
-fn prefetch_far(b: *const f32) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: see `prefetch`.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(b.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = b;
+    let _ = line;
 }
 
 /// One step of the depth: `x` holds an element of every row, `b` a line of the panel.

@@ -119,7 +119,7 @@ pub(crate) fn gemm_inside(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<
 
 /// Runs `f` with `a` as the tiles shall read it for a product of `cols` columns.
 ///
-/// Packed panels are read a twentieth faster than rows that lie apart, and packing them costs about sixteen columns' time.
+/// Packed panels are read a twentieth faster than rows that lie apart; packing costs as much as a few columns.
 fn with_left(a: Mat<'_>, cols: usize, f: impl FnOnce(&Left<'_>)) {
     if a.col_stride == 1 && cols < NARROW {
         return f(&Left::Rows(a));
