@@ -62,6 +62,27 @@ impl Batch {
     }
 }
 
+/// What a model shall have said about a batch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// The masked tokens' places in the batch, `[M]`.
+    pub masked: Vec<u32>,
+    /// The tokens that stood there, `[M]`.
+    pub labels: Vec<u32>,
+    /// For each sequence, 0 if its second text followed the first, 1 if not, `[B]`; empty without next-sentence
+    /// prediction.
+    pub next: Vec<u32>,
+}
+
+impl Targets {
+    /// Removes all and keeps the memory.
+    pub fn clear(&mut self) {
+        self.masked.clear();
+        self.labels.clear();
+        self.next.clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ mod corpus;
 pub mod files;
 mod lines;
 
-pub use batch::Batch;
+pub use batch::{Batch, Targets};
 pub use blocks::{BLOCK_BYTES, Block, Blocks};
 pub use corpus::Corpus;
 pub use lines::{Line, Lines};

@@ -99,8 +99,20 @@ pub(crate) struct Activations {
     blocks: Vec<BlockState>,
     /// Copies of the blocks' inputs, where only those are kept.
     inputs: Vec<Vec<f32>>,
+    /// The outputs of the blocks in turn: one is read while the other is written. Backward makes them again.
+    outputs: [Vec<f32>; 2],
+    /// What lies between a block's attention and its feed-forward layer.
+    middle: Vec<f32>,
     attention: attention::Scratch,
     feed_forward: feed_forward::Scratch,
+}
+
+/// What is the same for all blocks of a pass.
+#[derive(Clone, Copy)]
+struct Pass<'b> {
+    offsets: &'b [usize],
+    dropout: DropoutPlan,
+    layer: usize,
 }
 
 impl Encoder {
@@ -141,27 +153,31 @@ impl Encoder {
     ) -> &'a [f32] {
         let length = batch.tokens() * self.hidden;
         activations.prepare(self.blocks.len(), keep);
-        let Activations { embeddings, blocks, inputs, feed_forward, .. } = activations;
+        let Activations { embeddings, blocks, inputs, outputs, middle, feed_forward, .. } = activations;
         self.embeddings.forward(numbers, batch, dropout.embeddings(), embeddings);
         if let Some(inspection) = inspection.as_deref_mut() {
             inspection.attentions.clear();
             inspection.hidden_states.clear();
             inspection.hidden_states.push(embeddings.y(length).to_vec());
         }
+        let (middle, states) = (fit(middle, length), blocks.len());
         for (layer, block) in self.blocks.iter().enumerate() {
-            let (x, state) = input_and_state(embeddings, blocks, layer, length);
+            let (x, y) = input_and_output(embeddings, outputs, layer, length);
             if keep == Keep::Inputs {
                 fit(&mut inputs[layer], length).copy_from_slice(x);
             }
             let mut weights = inspection.is_some().then(Vec::new);
-            let scratch = &mut *feed_forward;
-            let y = block.forward(numbers, x, batch, dropout, layer, state, scratch, weights.as_mut());
+            let pass = Pass { offsets: &batch.offsets, dropout, layer };
+            block.forward(numbers, pass, x, &mut blocks[layer % states], middle, feed_forward, y, weights.as_mut());
             if let Some(inspection) = inspection.as_deref_mut() {
                 inspection.hidden_states.push(y.to_vec());
                 inspection.attentions.extend(weights);
             }
         }
-        output(embeddings, blocks, self.blocks.len(), length)
+        match self.blocks.len() {
+            0 => embeddings.y(length),
+            layers => &outputs[(layers - 1) % 2][..length],
+        }
     }
 
     /// `d`: the gradient of the last layer's output [N, H], used up.
@@ -177,97 +193,82 @@ impl Encoder {
         d: &mut [f32],
     ) {
         for (layer, block) in self.blocks.iter().enumerate().rev() {
-            if keep == Keep::Inputs {
-                let Activations { blocks, inputs, feed_forward, .. } = &mut *activations;
-                let (x, state) = (&inputs[layer][..d.len()], &mut blocks[0]);
-                block.forward(values, x, batch, dropout, layer, state, feed_forward, None);
-            }
-            block.backward(values, gradients, batch, dropout, layer, keep, activations, d);
+            let pass = Pass { offsets: &batch.offsets, dropout, layer };
+            let Activations { embeddings, blocks, inputs, outputs, middle, attention, feed_forward } = activations;
+            let middle = fit(middle, d.len());
+            let (x, state) = match keep {
+                Keep::Inputs => {
+                    let (x, state, y) = (&inputs[layer][..d.len()], &mut blocks[0], fit(&mut outputs[0], d.len()));
+                    block.forward(values, pass, x, state, middle, feed_forward, y, None);
+                    (x, &*state)
+                }
+                _ => {
+                    block.attention.output_again(values, &mut blocks[layer].attention, middle);
+                    (self.input_again(values, layer, embeddings, blocks, fit(&mut outputs[0], d.len())), &blocks[layer])
+                }
+            };
+            let dropped = dropout.feed_forward(layer);
+            block.feed_forward.backward(values, gradients, middle, dropped, &state.feed_forward, d, feed_forward);
+            let dropped = dropout.attention(layer);
+            block.attention.backward(values, gradients, x, pass.offsets, dropped, &state.attention, d, attention);
         }
         self.embeddings.backward(values, gradients, batch, dropout.embeddings(), &activations.embeddings, d);
+    }
+
+    /// What a block read: the output of the one before it, made again in `x`.
+    fn input_again<'a>(
+        &self,
+        values: &[f32],
+        layer: usize,
+        embeddings: &'a embeddings::State,
+        blocks: &mut [BlockState],
+        x: &'a mut [f32],
+    ) -> &'a [f32] {
+        let Some(before) = layer.checked_sub(1) else { return embeddings.y(x.len()) };
+        self.blocks[before].feed_forward.output_again(values, &mut blocks[before].feed_forward, x);
+        x
     }
 }
 
 impl Block {
     #[allow(clippy::too_many_arguments)] // the pass's context, spelled out
-    fn forward<'s, N: Numbers + ?Sized>(
+    fn forward<N: Numbers + ?Sized>(
         &self,
         numbers: &N,
+        pass: Pass<'_>,
         x: &[f32],
-        batch: &Batch,
-        dropout: DropoutPlan,
-        layer: usize,
-        state: &'s mut BlockState,
+        state: &mut BlockState,
+        middle: &mut [f32],
         scratch: &mut feed_forward::Scratch,
+        y: &mut [f32],
         weights: Option<&mut Vec<f32>>,
-    ) -> &'s [f32] {
-        let dropouts = dropout.attention(layer);
-        let x = self.attention.forward(numbers, x, &batch.offsets, dropouts, &mut state.attention, weights);
-        self.feed_forward.forward(numbers, x, dropout.feed_forward(layer), &mut state.feed_forward, scratch)
-    }
-
-    #[allow(clippy::too_many_arguments)] // the pass's context, spelled out
-    fn backward(
-        &self,
-        values: &[f32],
-        gradients: &mut [f32],
-        batch: &Batch,
-        dropout: DropoutPlan,
-        layer: usize,
-        keep: Keep,
-        activations: &mut Activations,
-        d: &mut [f32],
     ) {
-        let Activations { embeddings, blocks, inputs, attention, feed_forward } = activations;
-        let (x, state) = match keep {
-            Keep::Inputs => (&inputs[layer][..d.len()], &blocks[0]),
-            _ => {
-                let (x, state) = input_and_state(embeddings, blocks, layer, d.len());
-                (x, &*state)
-            }
-        };
-        let middle = state.attention.y(d.len());
-        let dropped = dropout.feed_forward(layer);
-        self.feed_forward.backward(values, gradients, middle, dropped, &state.feed_forward, d, feed_forward);
-        let (dropouts, offsets) = (dropout.attention(layer), &batch.offsets);
-        self.attention.backward(values, gradients, x, offsets, dropouts, &state.attention, d, attention);
+        let dropouts = pass.dropout.attention(pass.layer);
+        self.attention.forward(numbers, x, pass.offsets, dropouts, &mut state.attention, middle, weights);
+        let dropout = pass.dropout.feed_forward(pass.layer);
+        self.feed_forward.forward(numbers, middle, dropout, &mut state.feed_forward, scratch, y);
     }
 }
 
 impl Activations {
-    /// A pass without backward needs two states in turn: a block reads one and writes the other.
+    /// Without a backward pass, or where it computes all again, one state serves all blocks.
     fn prepare(&mut self, layers: usize, keep: Keep) {
-        let states = if keep == Keep::Everything { layers } else { layers.min(2) };
+        let states = if keep == Keep::Everything { layers } else { layers.min(1) };
         self.blocks.resize_with(states, BlockState::default);
         let inputs = if keep == Keep::Inputs { layers } else { 0 };
         self.inputs.resize_with(inputs, Vec::new);
     }
 }
 
-/// The input of a layer, and the state it writes.
-fn input_and_state<'a>(
+/// The input of a layer, and where its output goes.
+fn input_and_output<'a>(
     embeddings: &'a embeddings::State,
-    blocks: &'a mut [BlockState],
+    outputs: &'a mut [Vec<f32>; 2],
     layer: usize,
     length: usize,
-) -> (&'a [f32], &'a mut BlockState) {
-    let states = blocks.len();
-    if layer == 0 {
-        return (embeddings.y(length), &mut blocks[0]);
-    }
-    let turn = [(layer - 1) % states, layer % states];
-    let [before, state] = blocks.get_disjoint_mut(turn).expect("two states in turn");
-    (before.feed_forward.y(length), state)
-}
-
-fn output<'a>(
-    embeddings: &'a embeddings::State,
-    blocks: &'a [BlockState],
-    layers: usize,
-    length: usize,
-) -> &'a [f32] {
-    match layers {
-        0 => embeddings.y(length),
-        _ => blocks[(layers - 1) % blocks.len()].feed_forward.y(length),
-    }
+) -> (&'a [f32], &'a mut [f32]) {
+    let [even, odd] = outputs;
+    let (before, after) = if layer % 2 == 0 { (odd, even) } else { (even, odd) };
+    let x = if layer == 0 { embeddings.y(length) } else { &before[..length] };
+    (x, fit(after, length))
 }

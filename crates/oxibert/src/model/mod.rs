@@ -25,4 +25,5 @@ pub use config::{Activation, Config, PRESETS, Positions};
 pub use encoder::{DropoutPlan, Inspection, Keep};
 pub use names::{Block, Kind, Param, Parts};
 pub use positions::sinusoids;
-pub use pretraining::{Losses, Pretraining, Targets, Work};
+pub use crate::data::Targets;
+pub use pretraining::{Losses, Pretraining, Work};

@@ -4,20 +4,8 @@ use super::Config;
 use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::names::{Parts, parameters};
-use crate::data::Batch;
+use crate::data::{Batch, Targets};
 use crate::nn::{Layout, fit};
-
-/// What the model shall have said.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Targets {
-    /// The masked tokens' places in the batch, `[M]`.
-    pub masked: Vec<u32>,
-    /// The tokens that stood there, `[M]`.
-    pub labels: Vec<u32>,
-    /// For each sequence, 0 if its second text followed the first, 1 if not, `[B]`; empty without next-sentence
-    /// prediction.
-    pub next: Vec<u32>,
-}
 
 /// The figures of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -26,7 +26,6 @@ pub(crate) struct State {
     log_sums: Vec<f32>,
     sum: Vec<f32>,
     moments: Moments,
-    y: Vec<f32>,
 }
 
 /// The dropouts of one pass through the sub-layer.
@@ -70,16 +69,18 @@ impl SelfAttention {
         }
     }
 
-    /// `x` [N, H] to y [N, H]; `weights`, if asked for, get the attention weights, per sequence [A, n, n].
-    pub(crate) fn forward<'s, N: Numbers + ?Sized>(
+    /// `x` [N, H] to `y` [N, H]; `weights`, if asked for, get the attention weights, per sequence [A, n, n].
+    #[allow(clippy::too_many_arguments)] // what a forward pass needs, each a plain slice
+    pub(crate) fn forward<N: Numbers + ?Sized>(
         &self,
         numbers: &N,
         x: &[f32],
         offsets: &[usize],
         dropouts: Dropouts,
-        state: &'s mut State,
+        state: &mut State,
+        y: &mut [f32],
         weights: Option<&mut Vec<f32>>,
-    ) -> &'s [f32] {
+    ) {
         let h = self.hidden();
         let n = x.len() / h;
         let qkv = fit(&mut state.qkv, n * 3 * h);
@@ -95,10 +96,13 @@ impl SelfAttention {
         kernels::attention(&kernel, parts(qkv, h), MatMut::new(context, n, h), log_sums, weights); // [N, H]
         let sum = fit(&mut state.sum, n * h);
         numbers.linear(&self.output, context, sum); // [N, H]
-        let y = fit(&mut state.y, n * h);
         let norm = self.norm.numbers(numbers);
         kernels::add_layer_norm(sum, Some(x), dropouts.output, norm, y, state.moments.rows(n));
-        y
+    }
+
+    /// `y` of the last forward pass once more: it costs less than to keep it.
+    pub(crate) fn output_again(&self, values: &[f32], state: &mut State, y: &mut [f32]) {
+        self.norm.again(values, &mut state.sum, &mut state.moments, y);
     }
 
     /// `d`: dy [N, H] becomes dx.
@@ -148,12 +152,6 @@ impl SelfAttention {
         self.qkv.backward_bias(gradients, dqkv);
         self.qkv.backward_weight(gradients, x, dqkv);
         self.qkv.backward_input(values, dqkv, true, d);
-    }
-}
-
-impl State {
-    pub(crate) fn y(&self, length: usize) -> &[f32] {
-        &self.y[..length]
     }
 }
 

@@ -21,7 +21,6 @@ pub(crate) struct State {
     z: Vec<f32>,
     sum: Vec<f32>,
     moments: Moments,
-    y: Vec<f32>,
 }
 
 /// The passes' own memory, shared by all layers.
@@ -44,15 +43,16 @@ impl FeedForward {
         }
     }
 
-    /// `x` [N, H] to y [N, H].
-    pub(crate) fn forward<'s, N: Numbers + ?Sized>(
+    /// `x` [N, H] to `y` [N, H].
+    pub(crate) fn forward<N: Numbers + ?Sized>(
         &self,
         numbers: &N,
         x: &[f32],
         dropout: Dropout,
-        state: &'s mut State,
+        state: &mut State,
         scratch: &mut Scratch,
-    ) -> &'s [f32] {
+        y: &mut [f32],
+    ) {
         let n = x.len() / self.inner.inputs;
         let z = fit(&mut state.z, n * self.inner.outputs);
         numbers.linear(&self.inner, x, z); // [N, I]
@@ -60,9 +60,12 @@ impl FeedForward {
         kernels::activation(self.activation, z, a); // [N, I]
         let sum = fit(&mut state.sum, x.len());
         numbers.linear(&self.outer, a, sum); // [N, H]
-        let y = fit(&mut state.y, x.len());
         kernels::add_layer_norm(sum, Some(x), dropout, self.norm.numbers(numbers), y, state.moments.rows(n));
-        y
+    }
+
+    /// `y` of the last forward pass once more: it costs less than to keep it.
+    pub(crate) fn output_again(&self, values: &[f32], state: &mut State, y: &mut [f32]) {
+        self.norm.again(values, &mut state.sum, &mut state.moments, y);
     }
 
     /// `d`: dy [N, H] becomes dx.
@@ -98,11 +101,5 @@ impl FeedForward {
         kernels::activation_backward(self.activation, &state.z[..inner], dz, Some(dbias));
         self.inner.backward_weight(gradients, x, dz);
         self.inner.backward_input(values, dz, true, d);
-    }
-}
-
-impl State {
-    pub(crate) fn y(&self, length: usize) -> &[f32] {
-        &self.y[..length]
     }
 }

@@ -80,6 +80,13 @@ impl NormPlace {
     pub(crate) fn numbers<'n, N: Numbers + ?Sized>(&self, numbers: &'n N) -> kernels::Norm<'n> {
         kernels::Norm { gamma: numbers.values(&self.gamma), beta: numbers.values(&self.beta), eps: self.eps }
     }
+
+    /// `y = LN(sum)` once more, bit for bit.
+    pub(crate) fn again(&self, values: &[f32], sum: &mut [f32], moments: &mut Moments, y: &mut [f32]) {
+        let (norm, sum) = (self.numbers(values), &mut sum[..y.len()]);
+        let rows = moments.rows(y.len() / norm.gamma.len());
+        kernels::add_layer_norm(sum, None, kernels::Dropout::OFF, norm, y, rows);
+    }
 }
 
 /// The mean and 1 / deviation of every row, which LayerNorm's backward needs.

@@ -10,7 +10,7 @@ pub(crate) mod frozen;
 pub(crate) mod linear;
 pub mod params;
 
-pub use params::{Layout, Params};
+pub use params::{Layout, Params, tensors};
 
 pub(crate) use linear::{Linear, NormPlace, Numbers};
 

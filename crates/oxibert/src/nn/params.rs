@@ -108,12 +108,18 @@ impl Params {
         Ok(Self { layout, values })
     }
 
+    /// Reads what a checkpoint has of `layout`; what it lacks (often a head) is new.
+    pub fn load_known(layout: Layout, config: &Config, weights: &Weights, seed: u64) -> Result<Self> {
+        let Self { layout, mut values } = Self::new(layout, config, seed);
+        for (param, range) in layout.iter().filter(|(param, _)| weights.contains(&param.name)) {
+            weights.read_into(&param.name, &param.shape, &mut values[range])?;
+        }
+        Ok(Self { layout, values })
+    }
+
     /// The parameters as tensors, to be saved.
     pub fn tensors(&self) -> Vec<Tensor<'_>> {
-        let tensor = |(param, range): (&'_ Param, Range<usize>)| {
-            Tensor::new(param.name.clone(), param.shape.clone(), &self.values[range])
-        };
-        self.layout.iter().map(tensor).collect()
+        tensors(&self.layout, &self.values)
     }
 
     /// Refuses values that are not numbers, naming the parameter.
@@ -128,6 +134,14 @@ impl Params {
             }
         }
     }
+}
+
+/// Values of this layout as tensors, to be saved.
+pub fn tensors<'v>(layout: &Layout, values: &'v [f32]) -> Vec<Tensor<'v>> {
+    let tensor = |(param, range): (&'_ Param, Range<usize>)| {
+        Tensor::new(param.name.clone(), param.shape.clone(), &values[range])
+    };
+    layout.iter().map(tensor).collect()
 }
 
 fn initialise(values: &mut [f32], kind: Kind, std: f64, seed: u64, number: u64) {

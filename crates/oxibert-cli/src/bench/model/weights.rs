@@ -49,13 +49,10 @@ impl Model {
 
     /// All parameters of pretraining; what the checkpoint lacks (often a head) is new.
     pub(super) fn params(&self, model: &Pretraining) -> Result<Params> {
-        let mut params = Params::new(model.layout().clone(), &self.config, SEED);
-        if let Some(weights) = &self.weights {
-            let Params { layout, values } = &mut params;
-            for (param, range) in layout.iter().filter(|(param, _)| weights.contains(&param.name)) {
-                weights.read_into(&param.name, &param.shape, &mut values[range])?;
-            }
+        let layout = model.layout().clone();
+        match &self.weights {
+            Some(weights) => Ok(Params::load_known(layout, &self.config, weights, SEED)?),
+            None => Ok(Params::new(layout, &self.config, SEED)),
         }
-        Ok(params)
     }
 }
