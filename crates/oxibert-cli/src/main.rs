@@ -13,6 +13,7 @@ mod hub;
 mod inspect;
 mod numbers;
 mod output;
+mod pretrain;
 mod progress;
 mod pull;
 mod replace;
@@ -45,6 +46,7 @@ enum Verb {
     Demo(demo::Arguments),
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
+    Pretrain(pretrain::Arguments),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
     Pull(pull::Arguments),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
+        Verb::Pretrain(arguments) => pretrain::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Pull(arguments) => pull::run(&arguments),

@@ -10,6 +10,17 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{}B", scaled(number))
 }
 
+/// `2 m 14 s`: how long something took.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, _) if seconds < 10.0 => format!("{seconds:.1} s"),
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} m {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} m"),
+    }
+}
+
 /// Three digits, a blank and the unit's prefix.
 fn scaled(number: u64) -> String {
     let mut value = number as f64;
@@ -31,6 +42,12 @@ fn scaled(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        let shown = [0.04, 9.96, 59.7, 134.0, 3600.0, 7384.0].map(duration);
+        assert_eq!(shown, ["0.0 s", "10.0 s", "1 m 00 s", "2 m 14 s", "1 h 00 m", "2 h 03 m"]);
+    }
 
     #[test]
     fn three_digits_and_a_unit() {

@@ -1,5 +1,7 @@
 //! `oxibert demo`: everything that exists, on the embedded world, without any data.
 
+mod pretraining;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,20 +24,25 @@ use crate::table;
 /// See everything work on a made-up world, without any data
 ///
 /// A small world of people, places and events writes documents in English and Chinese; a vocabulary is learned from them,
-/// and texts become tokens. The corpus and the vocabulary stay in the output directory, to play with.
+/// texts become tokens, and a tiny BERT is pretrained until it fills gaps and tells next sentences from others, in about two
+/// minutes on two cores. Corpus, vocabulary, shards, model and report.html stay in the output directory, to play with.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   oxibert demo
   oxibert demo --out my-demo --seed 7
-  oxibert tokenize oxibert-demo/corpus.txt --model oxibert-demo/vocab | less")]
+  oxibert demo --steps 100                          a quick look, with a model that has learned little
+  echo 'Veluna said sorry to [MASK].' | oxibert fill --model demo/model")]
 pub(crate) struct Arguments {
     /// Where to write; an earlier demo there is replaced
-    #[arg(long, value_name = "DIR", default_value = "oxibert-demo")]
+    #[arg(long, value_name = "DIR", default_value = "demo")]
     out: PathBuf,
     /// Another seed is another world
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u64,
+    /// How many steps the model is trained
+    #[arg(long, value_name = "N", default_value_t = pretraining::STEPS, value_parser = clap::value_parser!(u64).range(1..))]
+    steps: u64,
     /// Overwrite a directory that is no earlier demo
     #[arg(long)]
     force: bool,
@@ -65,6 +72,12 @@ struct Figures {
     vocabulary: usize,
     unknown_share: f64,
     tokens_per_second: f64,
+    pretraining_steps: u64,
+    pretraining_seconds: f64,
+    mlm_loss: f64,
+    mlm_accuracy: f64,
+    mlm_unigram_baseline: f64,
+    nsp_accuracy: f64,
     seconds: f64,
 }
 
@@ -74,19 +87,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     files::check_dir(&arguments.out, force)?;
     let mut out: Box<dyn Write> =
         if arguments.json { Box::new(std::io::sink()) } else { Box::new(results()) };
-    let start = Instant::now();
-    let mut demo = Demo { world: World::new(arguments.seed), out: &mut out, figures: Figures::default() };
-    let corpus = demo.write_corpus()?;
-    demo.split_sentences()?;
-    let tokenizer = demo.learn_vocabulary(&corpus)?;
-    demo.tokenize(&tokenizer)?;
-    demo.slide(&tokenizer)?;
-    demo.encode_all(&tokenizer, &corpus)?;
-    demo.figures.seconds = start.elapsed().as_secs_f64();
-    let figures = demo.figures;
-    save(&arguments.out, force, &corpus, &tokenizer, &figures)?;
+    let demo = Demo {
+        world: World::new(arguments.seed),
+        seed: arguments.seed,
+        steps: arguments.steps,
+        quiet: arguments.json,
+        out: &mut out,
+        figures: Figures::default(),
+    };
+    let figures = demo.show(&arguments.out, force)?;
     let place = arguments.out.display();
-    writeln!(out, "\nDone in {:.1} s. Go on with:", figures.seconds)?;
+    writeln!(out, "\nDone in {:.0} s. The curves are in {place}/report.html. Go on with:", figures.seconds)?;
+    writeln!(out, "  echo 'The baker baked a [MASK].' | oxibert fill --model {place}/model")?;
     writeln!(out, "  oxibert tokenize {place}/corpus.txt --model {place}/vocab | less")?;
     writeln!(out, "  oxibert vocab YOUR_TEXT.txt --out my-vocab")?;
     out.flush()?;
@@ -98,7 +110,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn save(out: &Path, force: bool, corpus: &str, tokenizer: &Tokenizer, figures: &Figures) -> Result<()> {
+/// The file by which a later demo knows that the directory is one: written first, and again when all is known.
+fn save_figures(out: &Path, figures: &Figures) -> Result<()> {
+    Ok(files::save(&out.join(FIGURES), |file| Ok(serde_json::to_writer_pretty(file, figures)?))?)
+}
+
+fn save_text(out: &Path, force: bool, corpus: &str, tokenizer: &Tokenizer, figures: &Figures) -> Result<()> {
     files::save_dir(out, force, |directory| {
         files::save(&directory.join("corpus.txt"), |file| file.write_all(corpus.as_bytes()))?;
         files::save(&directory.join(FIGURES), |file| Ok(serde_json::to_writer_pretty(file, figures)?))?;
@@ -110,11 +127,33 @@ fn save(out: &Path, force: bool, corpus: &str, tokenizer: &Tokenizer, figures: &
 /// The steps, told as they are done.
 struct Demo<'o> {
     world: World,
+    seed: u64,
+    steps: u64,
+    quiet: bool,
     out: &'o mut dyn Write,
     figures: Figures,
 }
 
 impl Demo<'_> {
+    /// All steps, and the files they leave.
+    fn show(mut self, out: &Path, force: bool) -> Result<Figures> {
+        let start = Instant::now();
+        let corpus = self.write_corpus()?;
+        self.split_sentences()?;
+        let tokenizer = self.learn_vocabulary(&corpus)?;
+        self.tokenize(&tokenizer)?;
+        self.slide(&tokenizer)?;
+        self.encode_all(&tokenizer, &corpus)?;
+        save_text(out, force, &corpus, &tokenizer, &self.figures)?;
+        let shards = self.prepare(&corpus, &tokenizer, &out.join("shards"))?;
+        let model = out.join("model");
+        let mut trained = self.pretrain(&shards, &tokenizer, &model, &out.join("report.html"))?;
+        self.fill_gaps(&model, &mut trained.report)?;
+        self.figures.seconds = start.elapsed().as_secs_f64();
+        save_figures(out, &self.figures)?;
+        Ok(self.figures)
+    }
+
     fn heading(&mut self, number: usize, title: &str) -> Result<()> {
         Ok(writeln!(self.out, "\n{number}. {title}")?)
     }

@@ -1,0 +1,242 @@
+//! `oxibert pretrain`: shards to a checkpoint.
+
+mod begin;
+mod settings;
+mod watchers;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use oxibert::data::shard::Shards;
+use oxibert::task::pretrain::Pretrain;
+use oxibert::text::Tokenizer;
+use oxibert::train::{Doctor, DoctorOptions, Every, Figures, Outcome, Report, Run, RunOptions};
+use serde_json::{Value, json};
+
+use crate::choices::Threads;
+use crate::numbers;
+use crate::output::{remark, results};
+pub(crate) use begin::{Recipe, Start};
+pub(crate) use settings::{Flags, Settings};
+use watchers::{Scene, Watchers};
+
+/// Shards to a pretrained checkpoint: masked tokens and sentence pairs
+///
+/// The run's directory holds the newest model (loads in `transformers` too), the best one in best/, checkpoints to go on
+/// from in checkpoints/, metrics.jsonl, TensorBoard's files in tensorboard/ and report.html, which shows the curves while
+/// the run is on. Ctrl-C finishes the step and saves; --resume goes on as if nothing had happened, bit for bit.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  oxibert prepare corpus/*.txt --vocab my-vocab/vocab.txt --out shards
+  oxibert pretrain shards --config mini --out my-bert --time-budget 2h
+  oxibert pretrain shards --config base --out my-bert --steps 100000 --batch 256 --accumulate 8 --long-length 512
+  oxibert pretrain shards --out my-bert --resume
+  oxibert pretrain shards --model bert-base-chinese --out my-domain-bert --whole-word --steps 5000")]
+pub(crate) struct Arguments {
+    /// What `oxibert prepare` wrote
+    #[arg(value_name = "DIR")]
+    data: PathBuf,
+    /// Where to write; must be new or empty, unless --resume or --force
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The model's shape: tiny, mini, small, medium, base, large, or a config.json [default: mini]
+    #[arg(long, value_name = "PRESET|FILE", conflicts_with = "model")]
+    config: Option<String>,
+    /// Go on with this checkpoint (a directory, or a name on the Hugging Face hub): continued pretraining
+    #[arg(long, value_name = "DIR|NAME")]
+    model: Option<String>,
+    /// Go on with an interrupted run
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Begin anew where another run stands
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    flags: Flags,
+    /// Write a checkpoint after every so many steps [default: ten times in a run, and every quarter of an hour]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    save_every: Option<u64>,
+    /// How many checkpoints to keep, beside the best
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
+    keep: u16,
+    /// Measure held-out text after every so many steps [default: twenty times in a run]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    eval_every: Option<u64>,
+    /// How many held-out sequences to measure
+    #[arg(long, value_name = "N", default_value_t = 512)]
+    eval_sequences: usize,
+    /// Steps whose mean is one line of metrics.jsonl
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    log_every: u64,
+    #[command(flatten)]
+    threads: Threads,
+    /// No progress, only warnings
+    #[arg(long)]
+    quiet: bool,
+    /// The summary as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.threads.install()?;
+    let shards = Shards::open(&arguments.data)?;
+    let tokenizer = Tokenizer::load(&arguments.data)?;
+    let start = match arguments.resume {
+        true => begin::resume(arguments, &shards)?,
+        false => begin::anew(arguments, &shards, &tokenizer)?,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    listen(&stop)?;
+    let options = Options {
+        quiet: arguments.quiet,
+        save_every: arguments.save_every.map_or(Every::Share(0.1), Every::Steps),
+        evaluate_every: arguments.eval_every.map_or(Every::Share(0.05), Every::Steps),
+        evaluation_sequences: arguments.eval_sequences,
+        log_every: arguments.log_every,
+        keep: arguments.keep.into(),
+        report: None,
+    };
+    let trained = train(start, &shards, &tokenizer, &options, &stop)?;
+    summarise(arguments, &trained)
+}
+
+/// The flags that change nothing about the model.
+pub(crate) struct Options {
+    pub(crate) quiet: bool,
+    pub(crate) save_every: Every,
+    pub(crate) evaluate_every: Every,
+    pub(crate) evaluation_sequences: usize,
+    pub(crate) log_every: u64,
+    pub(crate) keep: usize,
+    /// Where the report goes, if not into the run's directory.
+    pub(crate) report: Option<PathBuf>,
+}
+
+/// What came out.
+pub(crate) struct Trained {
+    pub(crate) outcome: Outcome,
+    /// The share of held-out predictions that always guessing the most frequent token gets right.
+    pub(crate) baseline: Option<f64>,
+    /// The page, to which more can be added.
+    pub(crate) report: Report,
+}
+
+/// Runs the training with everything that watches it.
+pub(crate) fn train(
+    start: Start,
+    shards: &Shards,
+    tokenizer: &Tokenizer,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<Trained> {
+    let Start { config, settings, values, optimizer, mut store, checkpoint, title } = start;
+    let mut task = Pretrain::new(&config, tokenizer, shards, settings.task(options.evaluation_sequences))?;
+    let baseline = shards.prepared().most_frequent.and_then(|token| task.baseline(token.id));
+    let scene = Scene {
+        directory: store.directory(),
+        report: options.report.clone().unwrap_or_else(|| store.directory().join("report.html")),
+        title: &title,
+        settings: &settings,
+        shards,
+        baseline,
+        quiet: options.quiet,
+    };
+    let mut watchers = Watchers::new(&scene, checkpoint.as_ref().map(|checkpoint| checkpoint.step))?;
+    let run_options = RunOptions {
+        title,
+        limit: settings.limit()?,
+        accumulate: settings.accumulate,
+        log_every: options.log_every,
+        evaluate_every: options.evaluate_every,
+        save_every: options.save_every,
+        keep: options.keep,
+        peak: Some(oxibert_kernels::measured_peak(rayon::current_num_threads())),
+    };
+    let entropy = Some(shards.prepared().unigram_entropy);
+    let doctor = Doctor::new(DoctorOptions { unigram_entropy: entropy });
+    let mut run = Run::new(&mut task, values, optimizer, settings.schedule()?, run_options, &mut store).consult(doctor);
+    if let Some(checkpoint) = &checkpoint {
+        run = run.resume(checkpoint)?;
+    }
+    let Watchers { journal, tensorboard, report, live } = &mut watchers;
+    let (outcome, _) = run.watch(journal).watch(tensorboard).watch(report).watch(live).train(stop)?;
+    Ok(Trained { outcome, baseline, report: watchers.report })
+}
+
+/// Ctrl-C and a polite kill finish the step; a second Ctrl-C ends at once, and the last checkpoint stays.
+pub(crate) fn listen(stop: &Arc<AtomicBool>) -> Result<()> {
+    for signal in signal_hook::consts::TERM_SIGNALS.iter().copied() {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
+            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+            .context("cannot listen for signals")?;
+    }
+    Ok(())
+}
+
+fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
+    let Trained { outcome, baseline, .. } = trained;
+    if arguments.json {
+        let mut out = results();
+        writeln!(out, "{}", figures(outcome, *baseline))?;
+        return Ok(out.flush()?);
+    }
+    if !outcome.complete {
+        remark(format_args!(
+            "stopped after step {}, saved. Go on with:\n  oxibert pretrain {} --out {} --resume",
+            outcome.step,
+            arguments.data.display(),
+            arguments.out.display()
+        ));
+        return Ok(());
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    let mut out = results();
+    let place = arguments.out.display();
+    writeln!(out, "{} steps in {}", outcome.step, numbers::duration(outcome.seconds))?;
+    if let Some(evaluation) = &outcome.evaluation {
+        writeln!(out, "{}", held_out_line(evaluation, *baseline))?;
+    }
+    writeln!(out, "The model is in {place}, the best one in {place}/best, the curves in {place}/report.html. Try it:")?;
+    writeln!(out, "  echo 'The capital of France is [MASK].' | oxibert fill --model {place}")?;
+    Ok(out.flush()?)
+}
+
+/// `Held-out text: loss 2.31 (perplexity 10.1), 55.2 % of masked tokens right (always "the": 6.1 %), …`
+pub(crate) fn held_out_line(evaluation: &Figures, baseline: Option<f64>) -> String {
+    let mut parts = Vec::new();
+    if let (Some(loss), Some(perplexity)) = (evaluation.value("mlm_loss"), evaluation.value("mlm_perplexity")) {
+        parts.push(format!("masked tokens: loss {loss:.3}, perplexity {perplexity:.1}"));
+    }
+    if let Some(accuracy) = evaluation.value("mlm_accuracy") {
+        let beside = baseline.map_or_else(String::new, |share| {
+            format!(" (always the most frequent one: {:.1} %)", 100.0 * share)
+        });
+        parts.push(format!("{:.1} % right{beside}", 100.0 * accuracy));
+    }
+    if let Some(accuracy) = evaluation.value("nsp_accuracy") {
+        parts.push(format!("sentence pairs: {:.1} % right", 100.0 * accuracy));
+    }
+    format!("held-out text: {}", parts.join(", "))
+}
+
+/// The figures of a run as JSON.
+pub(crate) fn figures(outcome: &Outcome, baseline: Option<f64>) -> Value {
+    let mut all = json!({
+        "steps": outcome.step,
+        "complete": outcome.complete,
+        "seconds": outcome.seconds,
+        "mlm_unigram_baseline": baseline,
+    });
+    for (name, value) in outcome.evaluation.iter().flat_map(Figures::iter) {
+        all[name] = json!(value);
+    }
+    all
+}

@@ -1,0 +1,394 @@
+//! What a run is trained with: flags over defaults, kept in the run's directory, and compared when it goes on.
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use oxibert::data::pretrain::{BatchSize, ExampleOptions, Objective};
+use oxibert::model::{Config, Keep};
+use oxibert::task::pretrain::{Phase, PretrainOptions};
+use oxibert::train::{Algorithm, Decay, Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, Warmup, parse_duration};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Steps, where neither steps nor time are given.
+const STEPS: u64 = 10_000;
+/// The learning rate of continued pretraining.
+const CONTINUED_RATE: f64 = 2e-5;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ObjectiveChoice {
+    /// Masked tokens, and whether the second text follows the first (BERT)
+    #[value(name = "mlm+nsp")]
+    #[serde(rename = "mlm+nsp")]
+    MlmNsp,
+    /// Masked tokens alone (RoBERTa)
+    Mlm,
+    /// Masked tokens, and whether two neighbouring texts are in order (ALBERT)
+    Sop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OptimizerChoice {
+    /// Adam with decoupled weight decay
+    Adamw,
+    /// For very large batches: every matrix has a rate of its own
+    Lamb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DecayChoice {
+    /// In a straight line to zero
+    Linear,
+    /// Along half a cosine to zero
+    Cosine,
+    /// Not at all
+    Constant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Variant {
+    /// Adam with bias correction; the rate decays over the steps behind the warm-up
+    Hf,
+    /// No bias correction; the rate decays from step 0 on
+    Google,
+}
+
+/// The flags that decide what comes out. One that is not given is not written down.
+#[derive(Debug, Clone, Default, Args, Serialize)]
+pub(crate) struct Flags {
+    /// How many steps [default: 10000, unless a time is given]
+    #[arg(long, value_name = "N", conflicts_with = "time_budget", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) steps: Option<u64>,
+    /// How long, such as 90s, 30m, 2h; the learning rate decays to the end of it
+    #[arg(long, value_name = "TIME", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) time_budget: Option<String>,
+    /// Sequences of a batch [default: 32]
+    #[arg(long, value_name = "N", conflicts_with = "batch_tokens", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) batch: Option<usize>,
+    /// Tokens of a batch instead
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) batch_tokens: Option<usize>,
+    /// Batches of a step: more of them need no more memory [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) accumulate: Option<u32>,
+    /// The highest learning rate [default: 1e-3 up to a width of 256, 5e-4 up to 512, 1e-4 above; 2e-5 with --model]
+    #[arg(long, value_name = "RATE", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lr: Option<f64>,
+    /// The share of the run, or from 1 on the number of steps, until that rate is reached [default: 0.06]
+    #[arg(long, value_name = "SHARE|STEPS", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) warmup: Option<f64>,
+    /// How the rate falls afterwards [default: linear]
+    #[arg(long, value_enum, help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decay: Option<DecayChoice>,
+    /// [default: adamw]
+    #[arg(long, value_enum, help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) optimizer: Option<OptimizerChoice>,
+    /// Whose details of optimizer and schedule [default: hf]
+    #[arg(long, value_enum, help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) variant: Option<Variant>,
+    /// Adam's decay of the mean of squares [default: 0.999]
+    #[arg(long, value_name = "BETA", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) beta2: Option<f32>,
+    /// Decoupled; biases and LayerNorms are left out [default: 0.01]
+    #[arg(long, value_name = "DECAY", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weight_decay: Option<f32>,
+    /// The largest norm that the gradient may have; 0 is no limit [default: 1]
+    #[arg(long, value_name = "NORM", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clip: Option<f64>,
+    /// Dropout instead of what the configuration says
+    #[arg(long, value_name = "RATE", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dropout: Option<f64>,
+    /// Compute activations again instead of keeping them: a third more time, much less memory
+    #[arg(long, help_heading = "Training")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) checkpointing: bool,
+    /// What is predicted [default: mlm+nsp]
+    #[arg(long, value_enum, help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) objective: Option<ObjectiveChoice>,
+    /// Tokens of a sequence at most [default: 128]
+    #[arg(long, value_name = "N", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) length: Option<usize>,
+    /// Tokens of a sequence in the last part of the run, such as 512; batches then have fewer sequences
+    #[arg(long, value_name = "N", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) long_length: Option<usize>,
+    /// How large that part is [default: 0.1]
+    #[arg(long, value_name = "SHARE", requires = "long_length", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) long_share: Option<f64>,
+    /// The share of tokens that are predicted; evaluation always takes 0.15 [default: 0.15]
+    #[arg(long, value_name = "SHARE", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mask_rate: Option<f64>,
+    /// Tokens of a sequence that are predicted, at most [default: the mask rate times the length]
+    #[arg(long, value_name = "N", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_predictions: Option<usize>,
+    /// The share of documents that are cut into shorter sequences [default: 0.1]
+    #[arg(long, value_name = "SHARE", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) short_probability: Option<f64>,
+    /// Mask all pieces of a word together; Chinese words too
+    #[arg(long, help_heading = "Examples")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) whole_word: bool,
+    /// Mask up to so many neighbouring words together [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ngram: Option<u32>,
+    /// Mask once, as Google's data were made, instead of anew in every epoch
+    #[arg(long = "static", help_heading = "Examples")]
+    #[serde(rename = "static", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) fixed: bool,
+    /// How many different maskings --static makes [default: 10]
+    #[arg(long, value_name = "N", requires = "fixed", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dupe: Option<u64>,
+    /// The share of documents that are held out to measure the model [default: 0.01]
+    #[arg(long, value_name = "SHARE", help_heading = "Examples")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) held_out: Option<f64>,
+    /// Another seed is another run [default: 42]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// All of them, decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub(crate) steps: Option<u64>,
+    pub(crate) time_budget: Option<String>,
+    batch: Option<usize>,
+    batch_tokens: Option<usize>,
+    pub(crate) accumulate: u32,
+    lr: f64,
+    warmup: f64,
+    decay: DecayChoice,
+    optimizer: OptimizerChoice,
+    variant: Variant,
+    beta2: f32,
+    weight_decay: f32,
+    clip: f64,
+    pub(crate) dropout: Option<f64>,
+    checkpointing: bool,
+    objective: ObjectiveChoice,
+    length: usize,
+    long_length: Option<usize>,
+    long_share: f64,
+    mask_rate: f64,
+    max_predictions: Option<usize>,
+    short_probability: f64,
+    whole_word: bool,
+    ngram: u32,
+    #[serde(rename = "static")]
+    fixed: bool,
+    dupe: u64,
+    held_out: f64,
+    pub(crate) seed: u64,
+}
+
+impl Flags {
+    /// The flags that were given, by name.
+    pub(crate) fn given(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => map,
+            other => unreachable!("flags are an object: {other:?}"),
+        }
+    }
+
+    /// These flags, and defaults for the rest.
+    pub(crate) fn decide(&self, width: usize, continued: bool) -> Result<Settings> {
+        let mut all = defaults(width, continued);
+        if self.time_budget.is_some() {
+            all.insert("steps".into(), Value::Null);
+        }
+        if self.batch_tokens.is_some() {
+            all.insert("batch".into(), Value::Null);
+        }
+        all.extend(self.given());
+        let settings: Settings = serde_json::from_value(Value::Object(all)).context("flags")?;
+        settings.check()?;
+        Ok(settings)
+    }
+}
+
+fn defaults(width: usize, continued: bool) -> Map<String, Value> {
+    let lr = match width {
+        _ if continued => CONTINUED_RATE,
+        0..=256 => 1e-3,
+        257..=512 => 5e-4,
+        _ => 1e-4,
+    };
+    let examples = ExampleOptions::default();
+    let all = json!({
+        "steps": STEPS, "time_budget": null, "batch": 32, "batch_tokens": null, "accumulate": 1,
+        "lr": lr, "warmup": 0.06, "decay": "linear", "optimizer": "adamw", "variant": "hf",
+        "beta2": 0.999, "weight_decay": 0.01, "clip": 1.0, "dropout": null, "checkpointing": false,
+        "objective": "mlm+nsp", "length": examples.length, "long_length": null, "long_share": 0.1,
+        "mask_rate": examples.mask_rate, "max_predictions": null, "short_probability": examples.short_probability,
+        "whole_word": false, "ngram": examples.ngram, "static": false, "dupe": 10, "held_out": 0.01,
+        "seed": examples.seed,
+    });
+    match all {
+        Value::Object(map) => map,
+        _ => unreachable!("an object was written"),
+    }
+}
+
+impl Settings {
+    fn check(&self) -> Result<()> {
+        ensure!(self.steps != Some(0), "--steps: it is 0, expected 1 at least");
+        ensure!(self.batch != Some(0), "--batch: it is 0, expected 1 at least");
+        ensure!(self.accumulate > 0, "--accumulate: it is 0, expected 1 at least");
+        for (flag, value) in [("--held-out", self.held_out), ("--long-share", self.long_share)] {
+            ensure!((0.0..1.0).contains(&value), "{flag}: it is {value}, expected 0 or more and below 1");
+        }
+        if let Some(tokens) = self.batch_tokens {
+            ensure!(tokens >= self.length, "--batch-tokens: {tokens} is less than one sequence of {}", self.length);
+        }
+        if let Some(long) = self.long_length {
+            ensure!(long > self.length, "--long-length: {long} is not longer than --length {}", self.length);
+        }
+        self.limit()?;
+        self.schedule()?;
+        Ok(self.examples().check()?)
+    }
+
+    /// Refuses flags that differ from what the run was begun with.
+    pub(crate) fn check_given(&self, given: &Map<String, Value>) -> Result<()> {
+        let Value::Object(own) = serde_json::to_value(self)? else { unreachable!("settings are an object") };
+        for (name, value) in given {
+            if own.get(name) != Some(value) {
+                let flag = name.replace('_', "-");
+                let before = own.get(name).map_or_else(String::new, Value::to_string);
+                bail!(
+                    "--{flag}: the run was begun with {before}, now it is {value}; leave it out to go on, or begin a new run \
+                     elsewhere (with --model it can start from this one)"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn limit(&self) -> Result<Limit> {
+        match (&self.time_budget, self.steps) {
+            (Some(time), _) => Ok(Limit::Seconds(parse_duration(time)?.as_secs_f64())),
+            (None, steps) => Ok(Limit::Steps(steps.unwrap_or(STEPS))),
+        }
+    }
+
+    pub(crate) fn schedule(&self) -> Result<Schedule> {
+        let warmup =
+            if self.warmup < 1.0 { Warmup::Share(self.warmup) } else { Warmup::Steps(self.warmup.round() as u64) };
+        let decay = match self.decay {
+            DecayChoice::Linear => Decay::Linear,
+            DecayChoice::Cosine => Decay::Cosine,
+            DecayChoice::Constant => Decay::Constant,
+        };
+        let form = match self.variant {
+            Variant::Hf => Form::HuggingFace,
+            Variant::Google => Form::Google,
+        };
+        if let (Some(_), Warmup::Steps(_)) = (&self.time_budget, warmup) {
+            bail!("--warmup: with --time-budget it is a share of the time, below 1; found {}", self.warmup);
+        }
+        Ok(Schedule::new(ScheduleOptions { peak: self.lr, warmup, decay, form, end: 0.0 })?)
+    }
+
+    pub(crate) fn optimizer(&self) -> OptimizerOptions {
+        OptimizerOptions {
+            algorithm: match self.optimizer {
+                OptimizerChoice::Adamw => Algorithm::AdamW,
+                OptimizerChoice::Lamb => Algorithm::Lamb,
+            },
+            beta2: self.beta2,
+            weight_decay: self.weight_decay,
+            bias_correction: self.variant == Variant::Hf,
+            clip: (self.clip > 0.0).then_some(self.clip),
+            ..OptimizerOptions::default()
+        }
+    }
+
+    fn examples(&self) -> ExampleOptions {
+        ExampleOptions {
+            objective: match self.objective {
+                ObjectiveChoice::MlmNsp => Objective::MlmNsp,
+                ObjectiveChoice::Mlm => Objective::Mlm,
+                ObjectiveChoice::Sop => Objective::Sop,
+            },
+            length: self.length,
+            mask_rate: self.mask_rate,
+            max_predictions: self.max_predictions,
+            short_probability: self.short_probability,
+            whole_word: self.whole_word,
+            ngram: self.ngram,
+            static_copies: self.fixed.then_some(self.dupe),
+            seed: self.seed,
+        }
+    }
+
+    /// The long phase has batches of as many tokens as the first.
+    fn phases(&self) -> Vec<Phase> {
+        let batch = |length: usize| match self.batch_tokens {
+            Some(tokens) => BatchSize::Tokens(tokens.max(length)),
+            None => BatchSize::Sequences((self.batch.unwrap_or(1) * self.length / length).max(1)),
+        };
+        let mut phases = vec![Phase { begin: 0.0, length: self.length, batch: batch(self.length) }];
+        phases.extend(self.long_length.map(|length| Phase {
+            begin: 1.0 - self.long_share,
+            length,
+            batch: batch(length),
+        }));
+        phases
+    }
+
+    pub(crate) fn task(&self, evaluation_sequences: usize) -> PretrainOptions {
+        PretrainOptions {
+            examples: self.examples(),
+            phases: self.phases(),
+            held_out: self.held_out,
+            evaluation_sequences,
+            keep: if self.checkpointing { Keep::Inputs } else { Keep::Everything },
+        }
+    }
+
+    /// The configuration with what these settings change about it.
+    pub(crate) fn apply(&self, config: &mut Config) -> Result<()> {
+        if let Some(dropout) = self.dropout {
+            config.hidden_dropout_prob = dropout;
+            config.attention_probs_dropout_prob = dropout;
+        }
+        Ok(config.check()?)
+    }
+
+    /// All of them as text, for the report.
+    pub(crate) fn list(&self) -> Vec<(String, String)> {
+        let Ok(Value::Object(all)) = serde_json::to_value(self) else { return Vec::new() };
+        let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        all.iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.replace('_', " "), shown(value)))
+            .collect()
+    }
+}

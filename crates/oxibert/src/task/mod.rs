@@ -1,0 +1,3 @@
+//! What a model is trained for, one file each: its data, its loss, its figures.
+
+pub mod pretrain;
