@@ -1,4 +1,4 @@
-//! Making a model better: the optimizer, and what a run tells those who watch it.
+//! Making a model better: the optimizer and its learning rate, the checkpoints of a run, and what it tells those who watch.
 
 mod events;
 mod figures;
@@ -6,4 +6,4 @@ mod optimizer;
 
 pub use events::{Begin, Evaluation, Event, Step, Watcher};
 pub use figures::Figures;
-pub use optimizer::{Optimizer, OptimizerOptions};
+pub use optimizer::{Algorithm, Optimizer, OptimizerOptions};
