@@ -3,7 +3,9 @@
 mod events;
 mod figures;
 mod optimizer;
+mod schedule;
 
 pub use events::{Begin, Evaluation, Event, Step, Watcher};
 pub use figures::Figures;
 pub use optimizer::{Algorithm, Optimizer, OptimizerOptions};
+pub use schedule::{Decay, Form, Schedule, ScheduleOptions, Warmup, parse_duration};
