@@ -4,8 +4,10 @@ mod events;
 mod figures;
 mod optimizer;
 mod schedule;
+mod store;
 
 pub use events::{Begin, Evaluation, Event, Step, Watcher};
 pub use figures::Figures;
 pub use optimizer::{Algorithm, Optimizer, OptimizerOptions};
 pub use schedule::{Decay, Form, Schedule, ScheduleOptions, Warmup, parse_duration};
+pub use store::{Damaged, Latest, OPTIMIZER_FILE, Store, Stored};
