@@ -1,10 +1,6 @@
 //! Checkpoints that are cut off, changed, missing, half replaced, or never finished.
 
 use std::error::Error as _;
-#[cfg(unix)]
-use std::process::{Command, Stdio};
-#[cfg(unix)]
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -294,63 +290,4 @@ fn a_run_that_ended_before_its_first_checkpoint_leaves_the_place_free() {
     drop(store);
     fs::create_dir(checkpoints(&path).join(".step-000000001.9-0.tmp")).unwrap();
     Store::create(&path, false).unwrap();
-}
-
-#[cfg(unix)]
-const CHILD: &str = "OXIBERT_TEST_STORE";
-
-/// The same program, started once more, saves and prunes until it is killed. Whatever the moment, what it leaves is whole.
-#[cfg(unix)]
-#[test]
-fn a_kill_at_any_moment_leaves_whole_checkpoints() {
-    if let Some(path) = std::env::var_os(CHILD) {
-        return save_for_ever(Path::new(&path));
-    }
-    let (_directory, store) = run(&[1]);
-    let path = store.directory().to_owned();
-    drop(store);
-    let (mut rounds, mut step) = (0, 1);
-    // On a slow disk the first rounds may be too short to get anywhere.
-    while rounds < 12 || (step == 1 && rounds < 200) {
-        step = kill_after(Duration::from_millis(60 + 13 * rounds), &path);
-        rounds += 1;
-    }
-    assert!(step > 1, "the children got somewhere");
-    let mut store = Store::open(&path).unwrap();
-    save(&mut store, 1_000_000);
-    assert!(names(&store.checkpoints()).iter().all(|name| name.starts_with("step-") && !name.ends_with(NEW)));
-}
-
-/// Returns the last step, which must be whole.
-#[cfg(unix)]
-fn kill_after(time: Duration, path: &Path) -> u64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "train::store::tests::a_kill_at_any_moment_leaves_whole_checkpoints"])
-        .env(CHILD, path)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(time);
-    assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let Latest { checkpoint, skipped } = Store::open(path).unwrap().latest().unwrap();
-    assert_eq!(skipped, [], "after step {}", checkpoint.step);
-    if let Ok(config) = fs::read(path.join("config.json")) {
-        assert!(serde_json::from_slice::<Value>(&config).is_ok());
-        assert!(path.join("model.safetensors").exists());
-    }
-    checkpoint.step
-}
-
-#[cfg(unix)]
-fn save_for_ever(path: &Path) {
-    let mut store = Store::open(path).unwrap();
-    let first = store.latest().unwrap().checkpoint.step;
-    for step in first.. {
-        // As after a resume: the first step of each child is one that is there.
-        let saved = save(&mut store, step);
-        store.publish(&saved).unwrap();
-        store.prune(1).unwrap();
-    }
 }
