@@ -9,7 +9,7 @@
 //! | rows of tables, chosen rows | [`embed`] | [`embed_backward`] |
 //! | attention | [`attention()`] | [`attention_backward`] |
 //! | probabilities, loss | [`softmax`], [`cross_entropy`] | in the same call |
-//! | optimizer | [`squared_norm`], [`clear`], [`scale`], [`axpy`], [`adamw`] | |
+//! | optimizer | [`squared_norm`], [`clear`], [`scale`], [`axpy`], [`adamw`], [`lamb`] | |
 //! | the machine | [`cpu`], [`measured_peak`], [`profile`] | |
 //!
 //! What holds for all of them:
@@ -54,5 +54,5 @@ pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm,
 pub use loss::{CrossEntropy, IGNORE, cross_entropy, softmax};
 pub use mapped::{MappedFile, as_f32};
 pub use matrix::{Mat, MatMut};
-pub use optimizer::{AdamW, adamw, axpy, clear, scale, squared_norm};
+pub use optimizer::{AdamW, adamw, axpy, clear, lamb, scale, squared_norm};
 pub use peak::{Cpu, cpu, measured_peak};

@@ -1,4 +1,4 @@
-//! The parameters' side: the gradient's norm, and AdamW in one pass.
+//! The parameters' side: the gradient's norm, AdamW in one pass, LAMB in two.
 
 use crate::arch::{fma, versions};
 use crate::embedding::add_scaled;
@@ -39,7 +39,7 @@ pub fn axpy(to: &mut [f32], factor: f32, x: &[f32]) {
     each(to.chunks_mut(piece).zip(x.chunks(piece)), |(to, x)| add_scaled(to, x, factor));
 }
 
-/// One step of AdamW.
+/// One step of AdamW or LAMB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamW {
     /// The learning rate of this step.
@@ -72,13 +72,7 @@ impl AdamW {
 pub fn adamw(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
     let _time = time(Kernel::Optimizer);
     assert!(p.len() == g.len() && p.len() == m.len() && p.len() == v.len(), "adamw shapes");
-    let [c1, c2] = step.corrections();
-    let constants = Constants {
-        keep: 1.0 - step.lr * step.weight_decay,
-        rate: (f64::from(step.lr) * c1) as f32,
-        root: c2.sqrt() as f32,
-        step: *step,
-    };
+    let constants = Constants::new(step);
     let piece = rows_per_piece(4);
     let moments = m.chunks_mut(piece).zip(v.chunks_mut(piece));
     each(p.chunks_mut(piece).zip(g.chunks(piece)).zip(moments), |((p, g), (m, v))| {
@@ -86,12 +80,75 @@ pub fn adamw(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32
     });
 }
 
+/// One step of LAMB (You et al., 2019) for one parameter, whose elements share a rate; returns its trust ratio.
+///
+/// `u = c1 m / (sqrt(c2 v) + eps) + decay p; p -= lr (|p| / |u|) u`, the moments as in [`adamw`]. The ratio is 1 where either
+/// norm is 0. Biases and norms are not for this: callers take [`adamw`], which is the same with the ratio 1.
+pub fn lamb(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) -> f64 {
+    let _time = time(Kernel::Optimizer);
+    assert!(p.len() == g.len() && p.len() == m.len() && p.len() == v.len(), "lamb shapes");
+    let constants = Constants::new(step);
+    let [parameter, update] = lamb_norms(&constants, p, g, m, v);
+    let ratio = if parameter > 0.0 && update > 0.0 { (parameter / update).sqrt() } else { 1.0 };
+    let rate = (f64::from(step.lr) * ratio) as f32;
+    let piece = rows_per_piece(3);
+    each(p.chunks_mut(piece).zip(m.chunks(piece).zip(v.chunks(piece))), |(p, (m, v))| {
+        lamb_step(&constants, rate, p, m, v);
+    });
+    ratio
+}
+
+/// Brings the moments up to date; the sums of squares of `p` and of its update, in one order.
+fn lamb_norms(c: &Constants, p: &[f32], g: &[f32], m: &mut [f32], v: &mut [f32]) -> [f64; 2] {
+    let piece = p.len().div_ceil(SUMS).max(rows_per_piece(4));
+    let mut sums = [[0.0; 2]; SUMS];
+    let moments = m.chunks_mut(piece).zip(v.chunks_mut(piece));
+    let pieces = p.chunks(piece).zip(g.chunks(piece)).zip(moments);
+    each(sums.iter_mut().zip(pieces), |(sums, ((p, g), (m, v)))| *sums = lamb_piece(c, p, g, m, v));
+    sums.iter().fold([0.0; 2], |[p, u], sums| [p + sums[0], u + sums[1]])
+}
+
+fn lamb_piece(c: &Constants, p: &[f32], g: &[f32], m: &mut [f32], v: &mut [f32]) -> [f64; 2] {
+    const BLOCK: usize = 1024;
+    let mut room = [0.0; BLOCK];
+    let mut sums = [0.0; 2];
+    let moments = m.chunks_mut(BLOCK).zip(v.chunks_mut(BLOCK));
+    for ((p, g), (m, v)) in p.chunks(BLOCK).zip(g.chunks(BLOCK)).zip(moments) {
+        let u = &mut room[..p.len()];
+        lamb_update(c, p, g, m, v, u);
+        sums[0] += squares(p);
+        sums[1] += squares(u);
+    }
+    sums
+}
+
 /// [`AdamW`] with what is the same for all elements computed once.
 struct Constants {
     keep: f32,
     rate: f32,
+    correction: f32,
     root: f32,
     step: AdamW,
+}
+
+impl Constants {
+    fn new(step: &AdamW) -> Self {
+        let [c1, c2] = step.corrections();
+        Self {
+            keep: 1.0 - step.lr * step.weight_decay,
+            rate: (f64::from(step.lr) * c1) as f32,
+            correction: c1 as f32,
+            root: c2.sqrt() as f32,
+            step: *step,
+        }
+    }
+
+    /// LAMB's update of an element before its rate: computed twice, because that is cheaper than keeping it.
+    #[inline(always)]
+    fn update<const FMA: bool>(&self, p: f32, m: f32, v: f32) -> f32 {
+        let adam = self.correction * m / fma::<FMA>(v.sqrt(), self.root, self.step.eps);
+        fma::<FMA>(self.step.weight_decay, p, adam)
+    }
 }
 
 versions! {
@@ -121,6 +178,23 @@ versions! {
             *p = fma::<FMA>(keep, *p, -rate * *m / fma::<FMA>(v.sqrt(), root, eps));
         }
     }
+
+    fn lamb_update(c: &Constants, p: &[f32], g: &[f32], m: &mut [f32], v: &mut [f32], u: &mut [f32]) {
+        let AdamW { beta1, beta2, gradient_scale, .. } = c.step;
+        let (new1, new2) = (1.0 - beta1, 1.0 - beta2);
+        for ((((p, g), m), v), u) in p.iter().zip(g).zip(m).zip(v).zip(u) {
+            let g = *g * gradient_scale;
+            *m = fma::<FMA>(beta1, *m, new1 * g);
+            *v = fma::<FMA>(beta2, *v, new2 * g * g);
+            *u = c.update::<FMA>(*p, *m, *v);
+        }
+    }
+
+    fn lamb_step(c: &Constants, rate: f32, p: &mut [f32], m: &[f32], v: &[f32]) {
+        for ((p, m), v) in p.iter_mut().zip(m).zip(v) {
+            *p = fma::<FMA>(-rate, c.update::<FMA>(*p, *m, *v), *p);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -139,24 +213,79 @@ mod tests {
         gradient_scale: 0.5,
     };
 
+    type StepFn = fn(&AdamW, &mut [f32], &[f32], &mut [f32], &mut [f32]) -> f64;
+
+    fn adamw_ratio(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) -> f64 {
+        adamw(step, p, g, m, v);
+        1.0
+    }
+
+    fn plain_adamw_ratio(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) -> f64 {
+        scalar::adamw(step, p, g, m, v);
+        1.0
+    }
+
+    /// Parameters and moments after ten steps, and the last trust ratio.
+    fn ten_steps(kernel: StepFn, len: usize, corrected: bool) -> ([Vec<f32>; 3], f64) {
+        let mut state = [noise(len, 1), vec![0.0; len], vec![0.0; len]];
+        let mut ratio = 0.0;
+        for t in 1..=10 {
+            let step = AdamW { bias_correction: corrected.then_some(t), ..STEP };
+            let [p, m, v] = &mut state;
+            ratio = kernel(&step, p, &noise(len, 10 + t), m, v);
+        }
+        (state, ratio)
+    }
+
     #[test]
-    fn ten_steps_equal_the_plain_form() {
-        for len in [0, 1, 15, 16, 5000] {
-            for corrected in [false, true] {
-                let mut fast = [noise(len, 1), vec![0.0; len], vec![0.0; len]];
-                let mut plain = fast.clone();
-                for t in 1..=10 {
-                    let g = noise(len, 10 + t);
-                    let step = AdamW { bias_correction: corrected.then_some(t), ..STEP };
-                    let [p, m, v] = &mut fast;
-                    adamw(&step, p, &g, m, v);
-                    let [p, m, v] = &mut plain;
-                    scalar::adamw(&step, p, &g, m, v);
-                }
-                for (fast, plain) in fast.iter().zip(&plain) {
-                    assert_close(fast, plain, 1e-6, &format!("{len} elements, corrected {corrected}"));
+    fn ten_steps_equal_the_plain_forms() {
+        let pairs: [(StepFn, StepFn); 2] = [(adamw_ratio, plain_adamw_ratio), (lamb, scalar::lamb)];
+        for (fast, plain) in pairs {
+            for len in [0, 1, 15, 16, 1023, 5000, 100_003] {
+                for corrected in [false, true] {
+                    let (fast, ratio) = ten_steps(fast, len, corrected);
+                    let (plain, plain_ratio) = ten_steps(plain, len, corrected);
+                    for (fast, plain) in fast.iter().zip(&plain) {
+                        assert_close(fast, plain, 1e-6, &format!("{len} elements, corrected {corrected}"));
+                    }
+                    assert!((ratio / plain_ratio - 1.0).abs() < 1e-5, "{ratio} {plain_ratio}");
                 }
             }
+        }
+    }
+
+    /// The first corrected step is `sign(g)`: `u = [1 + 0.03, -1 + 0.04]` and `|p| = 5`.
+    #[test]
+    fn lamb_is_the_papers_on_two_numbers() {
+        let step = AdamW { bias_correction: Some(1), eps: 0.0, ..STEP };
+        let (mut p, mut m, mut v) = ([3.0, 4.0], [0.0; 2], [0.0; 2]);
+        let ratio = lamb(&step, &mut p, &[0.5, -7.0], &mut m, &mut v);
+        assert!((ratio - 5.0 / 1.03f64.hypot(0.96)).abs() < 1e-5, "{ratio}");
+        let rate = 1e-3 * ratio as f32;
+        assert_close(&p, &[3.0 - rate * 1.03, 4.0 + rate * 0.96], 1e-6, "parameters");
+    }
+
+    #[test]
+    fn lamb_trusts_where_a_norm_is_zero() {
+        let (mut m, mut v) = ([0.0; 3], [0.0; 3]);
+        let mut zeros = [0.0; 3];
+        assert_eq!(lamb(&STEP, &mut zeros, &[1.0, 2.0, 3.0], &mut m, &mut v), 1.0);
+        assert!(zeros.iter().all(|&p| p < 0.0), "parameters at zero can leave it");
+        let still = AdamW { weight_decay: 0.0, ..STEP };
+        let (mut p, mut m, mut v) = ([1.0, 2.0, 3.0], [0.0; 3], [0.0; 3]);
+        assert_eq!(lamb(&still, &mut p, &[0.0; 3], &mut m, &mut v), 1.0);
+        assert_eq!(p, [1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn threads_do_not_show() {
+        for len in [70_001, 1_200_003] {
+            let bits = |threads| {
+                let (state, ratio) = on_threads(threads, || ten_steps(lamb, len, true));
+                (state.map(|x| x.into_iter().map(f32::to_bits).collect::<Vec<_>>()), ratio.to_bits())
+            };
+            let one = bits(1);
+            assert!(one == bits(2) && one == bits(5), "{len} elements");
         }
     }
 

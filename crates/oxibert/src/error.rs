@@ -48,6 +48,16 @@ pub enum Error {
         /// What is wrong, what was expected, and the way out.
         problem: String,
     },
+    /// A training run could not save a checkpoint.
+    #[error("the checkpoint of step {step} was not saved; {rescue}")]
+    Unsaved {
+        /// The step.
+        step: u64,
+        /// Which checkpoint there is instead, and the way on.
+        rescue: String,
+        /// What went wrong.
+        source: Box<Error>,
+    },
 }
 
 fn at_line(line: Option<usize>) -> String {

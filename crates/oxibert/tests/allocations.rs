@@ -9,7 +9,7 @@ use oxibert::data::Batch;
 use oxibert::model::{Config, DropoutPlan, Keep, Pretraining, Targets, Work};
 use oxibert::nn::Params;
 use oxibert::random::Random;
-use oxibert::train::{Optimizer, OptimizerOptions};
+use oxibert::train::{Algorithm, Optimizer, OptimizerOptions};
 
 const LENGTHS: [usize; 4] = [60, 17, 1, 33];
 
@@ -42,14 +42,15 @@ struct Training {
 }
 
 impl Training {
-    fn new(keep: Keep) -> Self {
+    fn new((keep, algorithm): Case) -> Self {
+        let options = OptimizerOptions { algorithm, ..OptimizerOptions::default() };
         let config = Config::preset("tiny", 500).unwrap();
         let model = Pretraining::new(&config);
         let params = Params::new(model.layout().clone(), &config, 1);
         let (batch, targets) = data(500, 2);
         Self {
             gradients: vec![0.0; params.values.len()],
-            optimizer: Optimizer::new(model.layout(), OptimizerOptions::default()),
+            optimizer: Optimizer::new(model.layout(), options),
             work: Work::default(),
             model,
             params,
@@ -74,35 +75,37 @@ impl Training {
     }
 }
 
-const KEPT: [Keep; 2] = [Keep::Everything, Keep::Inputs];
+type Case = (Keep, Algorithm);
+
+const CASES: [Case; 2] = [(Keep::Everything, Algorithm::AdamW), (Keep::Inputs, Algorithm::Lamb)];
 
 #[test]
 fn a_warm_step_allocates_nothing() {
-    KEPT.into_iter().for_each(on_one_thread);
-    KEPT.into_iter().for_each(on_two_threads);
+    CASES.into_iter().for_each(on_one_thread);
+    CASES.into_iter().for_each(on_two_threads);
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
-    KEPT.into_iter().for_each(from_outside);
+    CASES.into_iter().for_each(from_outside);
 }
 
 fn pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-fn on_one_thread(keep: Keep) {
+fn on_one_thread(case: Case) {
     pool(1).install(|| {
-        let mut training = Training::new(keep);
+        let mut training = Training::new(case);
         assert!(training.allocations(0) > 10, "the allocator counts");
         for number in 1..6 {
-            assert_eq!(training.allocations(number), 0, "step {number}, {keep:?}");
+            assert_eq!(training.allocations(number), 0, "step {number}, {case:?}");
         }
     });
 }
 
 /// A thread warms up when it gets its first task of each kind, and which thread gets it is chance. So here the steps must
 /// come to rest: ten in a row without an allocation.
-fn on_two_threads(keep: Keep) {
+fn on_two_threads(case: Case) {
     pool(2).install(|| {
-        let mut training = Training::new(keep);
+        let mut training = Training::new(case);
         let mut quiet = 0;
         for number in 0..200 {
             quiet = if training.allocations(number) == 0 { quiet + 1 } else { 0 };
@@ -110,15 +113,15 @@ fn on_two_threads(keep: Keep) {
                 return;
             }
         }
-        panic!("no ten steps in a row without an allocation in 200, {keep:?}");
+        panic!("no ten steps in a row without an allocation in 200, {case:?}");
     });
 }
 
 /// A caller outside of any pool.
-fn from_outside(keep: Keep) {
-    let mut training = Training::new(keep);
+fn from_outside(case: Case) {
+    let mut training = Training::new(case);
     training.step(0);
     for number in 1..6 {
-        assert_eq!(training.allocations(number), 0, "step {number}, {keep:?}");
+        assert_eq!(training.allocations(number), 0, "step {number}, {case:?}");
     }
 }

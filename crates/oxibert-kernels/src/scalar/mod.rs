@@ -11,7 +11,7 @@ pub use layers::{
     activation, activation_backward, add_layer_norm, add_layer_norm_backward, bias_gradient, cross_entropy,
     dropout, embed, embed_backward, erf, gelu, softmax,
 };
-pub use optimizer::{adamw, axpy, scale, squared_norm};
+pub use optimizer::{adamw, axpy, lamb, scale, squared_norm};
 
 use crate::matrix::Mat;
 

@@ -13,6 +13,7 @@ use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use self::temporary::Temporary;
+pub(crate) use self::temporary::{is_temporary, remove_leftovers};
 use crate::{Error, Result};
 
 /// Writes a file atomically: whoever opens `path` sees the old content or all of the new.
@@ -170,6 +171,47 @@ pub fn save_dir<T>(path: &Path, force: bool, fill: impl FnOnce(&Path) -> Result<
     let filled = fill(&staged.path)?;
     sync_tree(&staged.path).and_then(|()| install(staged, &path)).map_err(refused)?;
     Ok(filled)
+}
+
+/// Fills a temporary directory beside `path`, flushes it to the disk and shows it to `take`; then it vanishes.
+pub(crate) fn with_temporary_dir(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<()>,
+    take: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
+    let refused = |source| Error::write(path, source);
+    let staged = stage(path).map_err(refused)?;
+    fill(&staged.path)?;
+    sync_tree(&staged.path).map_err(refused)?;
+    take(&staged.path)
+}
+
+/// Removes a directory with all that is in it; readers see all of it or nothing.
+pub(crate) fn remove_dir(path: &Path) -> Result<()> {
+    let moved = Temporary::moved(path).map_err(|source| Error::write(path, source))?;
+    // Before anything in it goes: a power cut must not bring half of it back.
+    sync_directory(parent_of(path)).map_err(|source| Error::write(path, source))?;
+    drop(moved);
+    Ok(())
+}
+
+/// Gives a directory another name in the same place, where nothing stands.
+pub(crate) fn rename_dir(from: &Path, to: &Path) -> Result<()> {
+    let renamed = fs::rename(from, to).and_then(|()| sync_directory(parent_of(to)));
+    renamed.map_err(|source| Error::write(to, source))
+}
+
+/// Puts the finished file `from` at `to` as well, atomically: as a second name of it, or as a copy where that cannot be.
+pub(crate) fn link(from: &Path, to: &Path) -> Result<()> {
+    let linked = || {
+        fs::create_dir_all(parent_of(to))?;
+        // Where both names are of one file already, renaming does nothing; what it leaves goes with `second`.
+        let second = Temporary::link(from, to)?;
+        fs::rename(&second.path, to)?;
+        sync_directory(parent_of(to))
+    };
+    let copied = || replace(to, |out| io::copy(&mut File::open(from)?, out).map(|_| ()));
+    linked().or_else(|_: io::Error| copied()).map_err(|source| Error::write(to, source))
 }
 
 /// The temporary directory: beside `path`, or inside it where only `path` itself is writable (a mounted volume).

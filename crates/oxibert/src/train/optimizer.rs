@@ -1,14 +1,29 @@
-//! AdamW over the arena, with the gradient's norm clipped.
+//! AdamW and LAMB over the arena, with the gradient's norm clipped.
+
+mod state;
 
 use std::ops::Range;
 
-use oxibert_kernels::{AdamW, adamw, squared_norm, zeros};
+use oxibert_kernels::{AdamW, adamw, lamb, squared_norm, zeros};
 
 use crate::nn::Layout;
+
+/// How a step is computed from the moments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// Adam with decoupled weight decay: BERT's own.
+    #[default]
+    AdamW,
+    /// AdamW's step, scaled for each matrix and table to the length of its values ("Training BERT in 76 minutes"): for
+    /// batches of thousands. Biases and LayerNorms take AdamW's step, as in Google's and NVIDIA's code.
+    Lamb,
+}
 
 /// The optimizer's constants; the defaults are BERT's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OptimizerOptions {
+    /// How a step is computed.
+    pub algorithm: Algorithm,
     /// Decay of the mean of gradients.
     pub beta1: f32,
     /// Decay of the mean of squares.
@@ -27,6 +42,7 @@ pub struct OptimizerOptions {
 impl Default for OptimizerOptions {
     fn default() -> Self {
         Self {
+            algorithm: Algorithm::AdamW,
             beta1: 0.9,
             beta2: 0.999,
             eps: 1e-6,
@@ -37,53 +53,95 @@ impl Default for OptimizerOptions {
     }
 }
 
-/// AdamW with its moments.
+/// An optimizer with its moments.
 #[derive(Debug, Clone)]
 pub struct Optimizer {
     options: OptimizerOptions,
-    /// Neighbouring parameters of one decay, as one range.
-    ranges: Vec<(Range<usize>, bool)>,
+    layout: Layout,
+    groups: Vec<Group>,
     m: Vec<f32>,
     v: Vec<f32>,
     step: u64,
 }
 
+/// Parameters side by side that are treated alike in one call: one parameter where LAMB adapts it, else many.
+#[derive(Debug, Clone)]
+struct Group {
+    range: Range<usize>,
+    /// Matrices and tables do, biases and LayerNorms do not; the former are those that LAMB adapts.
+    decays: bool,
+}
+
 impl Optimizer {
     /// An optimizer at rest, for parameters of this layout.
     pub fn new(layout: &Layout, options: OptimizerOptions) -> Self {
-        let mut ranges: Vec<(Range<usize>, bool)> = Vec::new();
-        for (param, range) in layout.iter() {
-            let decays = param.kind.decays();
-            match ranges.last_mut() {
-                Some((last, same)) if *same == decays => last.end = range.end,
-                _ => ranges.push((range, decays)),
-            }
-        }
-        Self { options, ranges, m: zeros(layout.len()), v: zeros(layout.len()), step: 0 }
+        let (m, v) = (zeros(layout.len()), zeros(layout.len()));
+        Self { options, layout: layout.clone(), groups: groups(layout, options.algorithm), m, v, step: 0 }
     }
 
-    /// One step at learning rate `lr`. Returns the gradient's norm before clipping.
+    /// The parameters that it is for.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// How many steps it has taken.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// One step at learning rate `lr`. Returns the gradient's norm before clipping; if that is no finite number, nothing
+    /// was changed.
     pub fn step(&mut self, values: &mut [f32], gradients: &[f32], lr: f32) -> f64 {
-        let norm = squared_norm(gradients).sqrt();
-        let OptimizerOptions { beta1, beta2, eps, weight_decay, bias_correction, clip } = self.options;
+        self.step_scaled(values, gradients, lr, 1.0)
+    }
+
+    /// [`Optimizer::step`] with gradients that are `scale` times what is given: 1 / N where they are the sum of N batches'.
+    /// The norm that is clipped and returned is that of the scaled ones.
+    pub fn step_scaled(&mut self, values: &mut [f32], gradients: &[f32], lr: f32, scale: f32) -> f64 {
+        let norm = squared_norm(gradients).sqrt() * f64::from(scale);
+        if !norm.is_finite() {
+            return norm;
+        }
         self.step += 1;
-        let gradient_scale =
-            clip.filter(|&clip| norm > clip).map_or(1.0, |clip| (clip / (norm + 1e-6)) as f32);
-        for (range, decays) in &self.ranges {
-            let constants = AdamW {
-                lr,
-                beta1,
-                beta2,
-                eps,
-                weight_decay: if *decays { weight_decay } else { 0.0 },
-                bias_correction: bias_correction.then_some(self.step),
-                gradient_scale,
-            };
+        let clipped = self.options.clip.filter(|&clip| norm > clip).map_or(1.0, |clip| clip / (norm + 1e-6));
+        let gradient_scale = (f64::from(scale) * clipped) as f32;
+        for Group { range, decays } in &self.groups {
+            let constants = self.constants(lr, *decays, gradient_scale);
+            let (p, g) = (&mut values[range.clone()], &gradients[range.clone()]);
             let (m, v) = (&mut self.m[range.clone()], &mut self.v[range.clone()]);
-            adamw(&constants, &mut values[range.clone()], &gradients[range.clone()], m, v);
+            match self.options.algorithm {
+                Algorithm::Lamb if *decays => _ = lamb(&constants, p, g, m, v),
+                _ => adamw(&constants, p, g, m, v),
+            }
         }
         norm
     }
+
+    fn constants(&self, lr: f32, decays: bool, gradient_scale: f32) -> AdamW {
+        let OptimizerOptions { beta1, beta2, eps, weight_decay, bias_correction, .. } = self.options;
+        AdamW {
+            lr,
+            beta1,
+            beta2,
+            eps,
+            weight_decay: if decays { weight_decay } else { 0.0 },
+            bias_correction: bias_correction.then_some(self.step),
+            gradient_scale,
+        }
+    }
+}
+
+fn groups(layout: &Layout, algorithm: Algorithm) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (param, range) in layout.iter() {
+        let decays = param.kind.decays();
+        let alone = algorithm == Algorithm::Lamb && decays;
+        match groups.last_mut() {
+            Some(last) if last.decays == decays && !alone => last.range.end = range.end,
+            _ => groups.push(Group { range, decays }),
+        }
+    }
+    groups
 }
 
 #[cfg(test)]
@@ -92,17 +150,92 @@ mod tests {
     use crate::model::Config;
     use crate::model::names::{Parts, parameters};
 
+    const BOTH: [Algorithm; 2] = [Algorithm::AdamW, Algorithm::Lamb];
+
+    fn layout() -> Layout {
+        Layout::new(parameters(&Config::preset("tiny", 20).unwrap(), Parts::PRETRAINING))
+    }
+
+    fn optimizer(layout: &Layout, algorithm: Algorithm) -> Optimizer {
+        Optimizer::new(layout, OptimizerOptions { algorithm, ..OptimizerOptions::default() })
+    }
+
+    fn wave(len: usize, pace: f32) -> Vec<f32> {
+        (0..len).map(|i| (i as f32 * pace).sin() * 0.1).collect()
+    }
+
     #[test]
-    fn neighbours_of_one_decay_are_one_range_and_cover_all() {
-        let config = Config::preset("tiny", 20).unwrap();
-        let layout = Layout::new(parameters(&config, Parts::PRETRAINING));
-        let optimizer = Optimizer::new(&layout, OptimizerOptions::default());
-        assert!(
-            optimizer
-                .ranges
-                .windows(2)
-                .all(|pair| pair[0].0.end == pair[1].0.start && pair[0].1 != pair[1].1)
-        );
-        assert_eq!(optimizer.ranges.last().unwrap().0.end, layout.len());
+    fn neighbours_of_one_decay_are_one_group_and_cover_all() {
+        let layout = layout();
+        let groups = groups(&layout, Algorithm::AdamW);
+        let alternate =
+            |pair: &[Group]| pair[0].range.end == pair[1].range.start && pair[0].decays != pair[1].decays;
+        assert!(groups.windows(2).all(alternate));
+        assert_eq!(groups.last().unwrap().range.end, layout.len());
+    }
+
+    #[test]
+    fn lamb_has_every_matrix_and_table_alone() {
+        let layout = layout();
+        let groups = groups(&layout, Algorithm::Lamb);
+        let alone: Vec<_> =
+            groups.iter().filter(|group| group.decays).map(|group| group.range.clone()).collect();
+        let matrices: Vec<_> =
+            layout.iter().filter(|(param, _)| param.kind.decays()).map(|(_, range)| range).collect();
+        assert_eq!(alone, matrices);
+        assert!(groups.windows(2).all(|pair| pair[0].range.end == pair[1].range.start));
+        assert_eq!(groups.last().unwrap().range.end, layout.len());
+    }
+
+    #[test]
+    fn lamb_scales_matrices_and_leaves_biases_to_adamw() {
+        let layout = layout();
+        let start = wave(layout.len(), 0.37);
+        let gradients = wave(layout.len(), 0.11);
+        let [by_adamw, by_lamb] = BOTH.map(|algorithm| {
+            let mut values = start.clone();
+            optimizer(&layout, algorithm).step(&mut values, &gradients, 1e-3);
+            values
+        });
+        for (param, range) in layout.iter() {
+            let same = by_adamw[range.clone()] == by_lamb[range];
+            assert_eq!(same, !param.kind.decays(), "{}", param.name);
+        }
+    }
+
+    #[test]
+    fn the_sum_of_batches_is_scaled_before_it_is_clipped() {
+        let layout = layout();
+        let mean = wave(layout.len(), 0.11);
+        let sum: Vec<f32> = mean.iter().map(|g| 4.0 * g).collect(); // Exact, as is the quarter.
+        for algorithm in BOTH {
+            let mut states = [optimizer(&layout, algorithm), optimizer(&layout, algorithm)];
+            let mut values = [wave(layout.len(), 0.37), wave(layout.len(), 0.37)];
+            let plain = states[0].step(&mut values[0], &mean, 1e-3);
+            let scaled = states[1].step_scaled(&mut values[1], &sum, 1e-3, 0.25);
+            assert!(plain > 1.0, "it is clipped");
+            assert!((plain / scaled - 1.0).abs() < 1e-12);
+            for (a, b) in values[0].iter().zip(&values[1]) {
+                assert!((a - b).abs() < 1e-7);
+            }
+        }
+    }
+
+    #[test]
+    fn a_gradient_that_is_no_number_changes_nothing() {
+        let layout = layout();
+        for algorithm in BOTH {
+            for poison in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                let mut optimizer = optimizer(&layout, algorithm);
+                let mut values = wave(layout.len(), 0.37);
+                let mut gradients = wave(layout.len(), 0.11);
+                optimizer.step(&mut values, &gradients, 1e-3);
+                let (before, state) = (values.clone(), optimizer.clone());
+                gradients[layout.len() / 2] = poison;
+                assert!(!optimizer.step(&mut values, &gradients, 1e-3).is_finite());
+                assert_eq!(values, before);
+                assert_eq!((&optimizer.m, &optimizer.v, optimizer.steps()), (&state.m, &state.v, 1));
+            }
+        }
     }
 }

@@ -42,6 +42,21 @@ impl Temporary {
         Ok(Self { path, kept: false, _lock: handle })
     }
 
+    /// What stands at `target`, moved to a hidden name: gone for readers at once, and from the disk with this value.
+    pub(super) fn moved(target: &Path) -> io::Result<Self> {
+        let (path, ()) = create(target, |at| match at.symlink_metadata() {
+            Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+            Err(_) => fs::rename(target, at),
+        })?;
+        Ok(Self { path, kept: false, _lock: None })
+    }
+
+    /// A second name of the file `from`, beside `target`. Some file systems have no second names.
+    pub(super) fn link(from: &Path, target: &Path) -> io::Result<Self> {
+        let (path, ()) = create(target, |at| fs::hard_link(from, at))?;
+        Ok(Self { path, kept: false, _lock: None })
+    }
+
     pub(super) fn keep(mut self) {
         self.kept = true;
     }
@@ -64,9 +79,10 @@ fn create<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "the path has no file name"))?;
     remove_stale(parent_of(target), name);
     loop {
-        let mut hidden = beginning(name);
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        hidden.push(format!("{}-{number}{ENDING}", std::process::id()));
+        hidden.push(format!(".{}-{number}{ENDING}", std::process::id()));
         let path = parent_of(target).join(hidden);
         match make(&path) {
             // Of a process that had our number, or another host's on a shared disk.
@@ -76,13 +92,6 @@ fn create<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result
     }
 }
 
-fn beginning(name: &OsStr) -> OsString {
-    let mut beginning = OsString::from(".");
-    beginning.push(name);
-    beginning.push(".");
-    beginning
-}
-
 /// Some network file systems have no locks; then nobody gets one, and nothing is removed.
 fn lock(handle: &File) {
     let _ = handle.try_lock();
@@ -90,28 +99,40 @@ fn lock(handle: &File) {
 
 /// Removes what killed writers of this name left. Whatever is in the way of that is in nobody else's.
 fn remove_stale(directory: &Path, name: &OsStr) {
-    let beginning = beginning(name);
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if is_ours(&entry.file_name(), &beginning) {
-            let _ = remove_if_stale(&entry.path());
+        if stands_for(&entry.file_name()) == Some(name.as_encoded_bytes()) {
+            let _ = remove_if_stale(&entry.path(), YOUNG);
         }
     }
 }
 
-/// `.name.PROCESS-NUMBER.tmp`, and nothing else.
-fn is_ours(name: &OsStr, beginning: &OsStr) -> bool {
-    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    let rest = name.as_encoded_bytes().strip_prefix(beginning.as_encoded_bytes());
-    let middle = rest.and_then(|rest| rest.strip_suffix(ENDING.as_bytes()));
-    middle.is_some_and(|middle| match middle.iter().position(|&byte| byte == b'-') {
-        Some(dash) => is_number(&middle[..dash]) && is_number(&middle[dash + 1..]),
-        None => false,
-    })
+/// Removes what killed writers of any name left in a directory where nobody else begins to write meanwhile.
+pub(crate) fn remove_leftovers(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if stands_for(&entry.file_name()).is_some() {
+            let _ = remove_if_stale(&entry.path(), Duration::ZERO);
+        }
+    }
 }
 
-fn remove_if_stale(path: &Path) -> io::Result<()> {
+/// Whether this is the hidden name of something unfinished.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    stands_for(name).is_some()
+}
+
+/// The `name` of `.name.PROCESS-NUMBER.tmp`.
+fn stands_for(hidden: &OsStr) -> Option<&[u8]> {
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let middle = hidden.as_encoded_bytes().strip_prefix(b".")?.strip_suffix(ENDING.as_bytes())?;
+    let dot = middle.iter().rposition(|&byte| byte == b'.')?;
+    let (name, numbers) = (&middle[..dot], &middle[dot + 1..]);
+    let dash = numbers.iter().position(|&byte| byte == b'-')?;
+    (is_number(&numbers[..dash]) && is_number(&numbers[dash + 1..])).then_some(name)
+}
+
+fn remove_if_stale(path: &Path, age: Duration) -> io::Result<()> {
     let about = fs::symlink_metadata(path)?;
-    let old = about.modified()?.elapsed().is_ok_and(|age| age > YOUNG);
+    let old = age.is_zero() || about.modified()?.elapsed().is_ok_and(|found| found > age);
     if !old || about.is_symlink() {
         return Ok(());
     }

@@ -169,3 +169,44 @@ fn a_writer_that_lives_keeps_its_temporary() {
     .unwrap();
     assert_eq!(names(&directory), ["fast"]);
 }
+
+#[test]
+fn a_linked_file_is_replaced_as_a_whole_however_often() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new, to) = (dir.path().join("old"), dir.path().join("new"), dir.path().join("there/file"));
+    fs::write(&old, "old").unwrap();
+    fs::write(&new, "new").unwrap();
+    for (from, content) in [(&old, "old"), (&new, "new"), (&new, "new"), (&old, "old")] {
+        link(from, &to).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), content);
+        assert_eq!(names(to.parent().unwrap()), ["file"]);
+    }
+    assert!(link(&dir.path().join("missing"), &to).is_err());
+    assert_eq!((fs::read_to_string(&to).unwrap().as_str(), names(to.parent().unwrap()).len()), ("old", 1));
+}
+
+#[test]
+fn a_removed_directory_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("model");
+    save_dir(&path, false, fill(&["a", "sub/b"])).unwrap();
+    remove_dir(&path).unwrap();
+    assert!(names(dir.path()).is_empty());
+    assert!(remove_dir(&path).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn leftovers_of_any_name_go_and_those_of_the_living_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at(".step-1.9-1.tmp")).unwrap();
+    fs::write(at(".step-1.9-1.tmp/half"), "half").unwrap();
+    fs::write(at(".a.b.9-2.tmp"), "half").unwrap();
+    [".hidden", ".x.tmp", "step.9-1.tmp"].iter().for_each(|name| fs::write(at(name), "theirs").unwrap());
+    let alive = NewFile::create(&at("alive")).unwrap();
+    remove_leftovers(dir.path());
+    assert_eq!(names(dir.path()).len(), 4);
+    alive.finish().unwrap();
+    assert_eq!(names(dir.path()), [".hidden", ".x.tmp", "alive", "step.9-1.tmp"]);
+}

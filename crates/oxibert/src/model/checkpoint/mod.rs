@@ -22,6 +22,7 @@ use std::path::Path;
 
 pub use dtype::Dtype;
 pub use save::save;
+pub(crate) use save::save_tensors;
 pub use weights::{WEIGHT_FILES, Weights, shards};
 
 use super::config::Config;

@@ -37,6 +37,17 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
+/// What the header says beside the tensors.
+pub(super) fn metadata(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        __metadata__: Option<BTreeMap<String, String>>,
+    }
+    let found: Metadata = serde_json::from_slice(header(bytes)?)
+        .map_err(|error| format!("the safetensors header is wrong: {error}"))?;
+    Ok(found.__metadata__.unwrap_or_default())
+}
+
 fn header(bytes: &[u8]) -> Result<&[u8], String> {
     let short =
         || format!("it has {} bytes; expected a safetensors file, which starts with its header", bytes.len());

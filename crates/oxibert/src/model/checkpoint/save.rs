@@ -26,8 +26,17 @@ pub fn save(directory: &Path, config: &Config, tensors: &[Tensor<'_>]) -> Result
     config.check()?;
     let extras = extras(config, tensors);
     let sorted = sorted(tensors.iter().chain(&extras));
-    files::save(&directory.join(WEIGHTS_FILE), |out| write(out, &sorted))?;
+    files::save(&directory.join(WEIGHTS_FILE), |out| write(out, &sorted, &[]))?;
     config.save(&directory.join(CONFIG_FILE))
+}
+
+/// Writes tensors that are no model's weights into one safetensors file, atomically, with these metadata.
+///
+/// # Panics
+/// If two tensors have the same name.
+pub(crate) fn save_tensors(path: &Path, tensors: &[Tensor<'_>], metadata: &[(&str, String)]) -> Result<()> {
+    let sorted = sorted(tensors);
+    files::save(path, |out| write(out, &sorted, metadata))
 }
 
 impl Weights {
@@ -38,7 +47,7 @@ impl Weights {
     pub fn of(tensors: &[Tensor<'_>]) -> Result<Self> {
         let path = Path::new("weights in memory");
         let mut bytes = Vec::new();
-        write(&mut bytes, &sorted(tensors)).map_err(|source| Error::write(path, source))?;
+        write(&mut bytes, &sorted(tensors), &[]).map_err(|source| Error::write(path, source))?;
         Self::parse(bytes, path)
     }
 }
@@ -70,10 +79,16 @@ fn extras<'a>(config: &Config, tensors: &'a [Tensor<'_>]) -> Vec<Tensor<'a>> {
 }
 
 /// The format is described in `safetensors.rs`.
-fn write(out: &mut dyn Write, tensors: &BTreeMap<&str, &Tensor<'_>>) -> io::Result<()> {
+fn write(
+    out: &mut dyn Write,
+    tensors: &BTreeMap<&str, &Tensor<'_>>,
+    metadata: &[(&str, String)],
+) -> io::Result<()> {
     let mut header = serde_json::Map::new();
     // PyTorch's row-major layout; `transformers` refuses files that do not say so.
-    header.insert("__metadata__".into(), json!({ "format": "pt" }));
+    let mut about = BTreeMap::from([("format", "pt")]);
+    about.extend(metadata.iter().map(|(name, value)| (*name, value.as_str())));
+    header.insert("__metadata__".into(), json!(about));
     let mut end = 0;
     for (name, tensor) in tensors {
         let start = end;

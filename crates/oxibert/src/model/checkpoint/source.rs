@@ -1,5 +1,6 @@
 //! One weight file: which format it is, and the table of what is in it.
 
+use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,11 @@ impl Source {
     /// The table of contents.
     pub(super) fn entries(&self) -> Result<Vec<Entry>> {
         read_entries(self).map_err(|problem| Error::content(&self.path, None, problem))
+    }
+
+    /// What a safetensors file says beside its tensors.
+    pub(super) fn metadata(&self) -> Result<BTreeMap<String, String>> {
+        safetensors::metadata(self).map_err(|problem| Error::content(&self.path, None, problem))
     }
 }
 

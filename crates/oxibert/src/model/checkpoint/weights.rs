@@ -87,6 +87,15 @@ impl Weights {
         &self.path
     }
 
+    /// What safetensors files say in their headers beside the tensors.
+    pub(crate) fn metadata(&self) -> Result<BTreeMap<String, String>> {
+        let mut all = BTreeMap::new();
+        for source in &self.sources {
+            all.extend(source.metadata()?);
+        }
+        Ok(all)
+    }
+
     /// All names, sorted, in the form that [`names`](crate::model::names) has.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
