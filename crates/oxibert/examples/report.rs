@@ -48,11 +48,8 @@ fn about() -> About {
         ("seed", "42"),
         ("threads", "2"),
     ];
-    let baseline = |figure: &str, value, label: &str| Baseline {
-        figure: figure.into(),
-        value,
-        label: label.into(),
-    };
+    let baseline =
+        |figure: &str, value, label: &str| Baseline { figure: figure.into(), value, label: label.into() };
     About {
         title: "Pretraining a small BERT / 预训练小型 BERT".into(),
         settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
@@ -88,7 +85,13 @@ struct Run {
 impl Run {
     fn take(&mut self, steps: u64) -> oxibert::Result<()> {
         let title = "pretraining of mini (11.2 M parameters)";
-        self.tell(&Event::Begin(Begin { title, step: 0, steps: Some(STEPS), seconds: 0.0, peak: Some(1.4e11) }))?;
+        self.tell(&Event::Begin(Begin {
+            title,
+            step: 0,
+            steps: Some(STEPS),
+            seconds: 0.0,
+            peak: Some(1.4e11),
+        }))?;
         for step in (10..=steps).step_by(10) {
             let figures = self.figures(step, 1.0);
             let state = self.step(step, &figures);

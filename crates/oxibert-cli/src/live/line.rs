@@ -43,9 +43,8 @@ impl Moment {
     /// The parts behind the step, in their order; the number says who gives way first (the highest).
     fn parts(&self) -> Vec<(u8, String)> {
         let shown = self.figures.iter().filter(|(name, _)| *name == "loss" || is_share(name));
-        let figure = |(name, value): &(&'static str, f64)| {
-            (if *name == "loss" { 1 } else { 3 }, figure(name, *value))
-        };
+        let figure =
+            |(name, value): &(&'static str, f64)| (if *name == "loss" { 1 } else { 3 }, figure(name, *value));
         let mut parts: Vec<_> = shown.map(figure).collect();
         if self.tokens_per_second.is_finite() {
             parts.push((4, format!("{:>6} tok/s", count(self.tokens_per_second as u64))));

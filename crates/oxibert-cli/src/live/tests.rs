@@ -70,7 +70,8 @@ fn replay(live: &mut Live, steps: u64, each: Duration) {
             live.notice(&Event::Saved { step, directory: Path::new("runs/迷你/checkpoint") }).unwrap();
         }
         if step == steps / 3 {
-            let text = "Step 33: the loss does not fall. Lower the rate.\n第 33 步：损失没有下降。请降低学习率。";
+            let text =
+                "Step 33: the loss does not fall. Lower the rate.\n第 33 步：损失没有下降。请降低学习率。";
             live.notice(&Event::Warning { step, text }).unwrap();
         }
     }
@@ -115,7 +116,10 @@ fn moment() -> Moment {
 #[test]
 fn what_does_not_fit_gives_way() {
     let cases = [
-        (120, "step  1,234 of 20,000  ━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌  loss 2.413  mlm 54.2 %  nsp 91.0 %  12.3 k tok/s  78 % of peak  3 min left"),
+        (
+            120,
+            "step  1,234 of 20,000  ━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌  loss 2.413  mlm 54.2 %  nsp 91.0 %  12.3 k tok/s  78 % of peak  3 min left",
+        ),
         (99, "step  1,234 of 20,000  loss 2.413  mlm 54.2 %  nsp 91.0 %  12.3 k tok/s  3 min left"),
         (60, "step  1,234 of 20,000  loss 2.413  mlm 54.2 %  3 min left"),
         (40, "step  1,234 of 20,000  loss 2.413"),

@@ -152,11 +152,8 @@ impl Doctor {
             Finding::Sick(words::not_finite(step.step, loss, norm))
         };
         let (exploding, no_rate) = (self.explodes(step), self.rests(step));
-        let findings = [
-            (Ailment::NotFinite, finite),
-            (Ailment::Exploding, exploding),
-            (Ailment::NoRate, no_rate),
-        ];
+        let findings =
+            [(Ailment::NotFinite, finite), (Ailment::Exploding, exploding), (Ailment::NoRate, no_rate)];
         findings.into_iter().filter_map(|(ailment, finding)| self.conclude(ailment, finding)).collect()
     }
 

@@ -81,11 +81,7 @@ pub(super) type Record = Map<String, Value>;
 
 /// Calls `each` with the lines (without their end) of all steps up to `step`. Lines that are no objects with a step are
 /// passed over: a kill or a power cut may leave such, and none is worth a run. A missing file has no lines.
-pub(super) fn read(
-    path: &Path,
-    step: u64,
-    mut each: impl FnMut(&[u8], &Record) -> Result<()>,
-) -> Result<()> {
+pub(super) fn read(path: &Path, step: u64, mut each: impl FnMut(&[u8], &Record) -> Result<()>) -> Result<()> {
     let file = match File::open(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         other => other.map_err(|source| Error::read(path, source))?,

@@ -87,9 +87,7 @@ impl Watcher for TensorBoard {
                 ];
                 self.scalars(step.step, "train", step.figures.iter().chain(others))
             }
-            Event::Evaluation(evaluation) => {
-                self.scalars(evaluation.step, "eval", evaluation.figures.iter())
-            }
+            Event::Evaluation(evaluation) => self.scalars(evaluation.step, "eval", evaluation.figures.iter()),
             _ => Ok(()),
         }
     }
@@ -164,7 +162,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)])
 }
 
-const TABLE: [u32; 256] = {
+static TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {

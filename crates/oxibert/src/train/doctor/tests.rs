@@ -83,7 +83,8 @@ fn healthy(step: u64, progress: f64) -> State {
 }
 
 fn with(state: State, name: &'static str, value: f64) -> State {
-    let figures = state.figures.into_iter().map(|(known, old)| (known, if known == name { value } else { old }));
+    let figures =
+        state.figures.into_iter().map(|(known, old)| (known, if known == name { value } else { old }));
     State { figures: figures.collect(), ..state }
 }
 
@@ -128,7 +129,10 @@ fn a_burst_is_told_again_when_it_comes_again() {
         State { norm: if burst { 1_000.0 } else { 1.0 }, ..healthy(step, progress) }
     });
     assert_eq!(said.len(), 2, "{said:#?}");
-    assert!(said[0].contains("Step 200: the gradient's norm is 1000.000, 1000 times") && said[1].contains("Step 400"));
+    assert!(
+        said[0].contains("Step 200: the gradient's norm is 1000.000, 1000 times")
+            && said[1].contains("Step 400")
+    );
 }
 
 #[test]
@@ -154,19 +158,15 @@ fn sentences_by_the_toss_of_a_coin() {
 
 #[test]
 fn a_rate_of_zero() {
-    let said = Run::new(1_000).take(|step, progress| State {
-        lr: if step > 300 { 0.0 } else { 1e-4 },
-        ..healthy(step, progress)
-    });
+    let said = Run::new(1_000)
+        .take(|step, progress| State { lr: if step > 300 { 0.0 } else { 1e-4 }, ..healthy(step, progress) });
     only(said, "Step 303: the learning rate is zero though only 30 %");
 }
 
 #[test]
 fn held_out_data_get_worse() {
-    let said = Run::new(2_000).take(|step, progress| State {
-        held_out: 4.0 + (progress - 0.3).abs(),
-        ..healthy(step, progress)
-    });
+    let said = Run::new(2_000)
+        .take(|step, progress| State { held_out: 4.0 + (progress - 0.3).abs(), ..healthy(step, progress) });
     only(said, "The model learns the training data by heart");
 }
 
@@ -174,8 +174,7 @@ fn held_out_data_get_worse() {
 fn masking_that_is_not_what_was_asked_for() {
     let mut doctor = Doctor::new(DoctorOptions::default());
     let bert = MaskingShares { chosen: 0.15, masked: 0.8, random: 0.1, kept: 0.1, tokens: 0 };
-    let near =
-        MaskingShares { chosen: 0.148, masked: 0.81, random: 0.095, kept: 0.095, tokens: 1_000_000 };
+    let near = MaskingShares { chosen: 0.148, masked: 0.81, random: 0.095, kept: 0.095, tokens: 1_000_000 };
     assert_eq!(doctor.examine_masking(&bert, &near), None);
     assert_eq!(doctor.examine_masking(&bert, &MaskingShares { chosen: 0.05, tokens: 20, ..bert }), None);
     let off = MaskingShares { chosen: 0.11, masked: 0.9, ..near };

@@ -127,7 +127,7 @@ impl Chart<'_> {
     fn draw_baselines(&self, svg: &mut String, plot: &Plot) {
         let (left, top, right, _) = PLOT;
         let mut last = f64::NEG_INFINITY;
-        for baseline in &self.baselines {
+        for baseline in self.baselines.iter().filter(|baseline| baseline.value.is_finite()) {
             let (_, y) = plot.at(0, baseline.value);
             // A label stands on its line, or under it where there is no room or another label.
             let above = y - top > 18.0 && (y - last).abs() > 18.0;
@@ -154,11 +154,9 @@ impl Chart<'_> {
         match (self.training, self.held_out) {
             (Some(training), None) => key("train", "", last(training)),
             (training, held_out) => {
-                let training =
-                    training.map(|curve| key("train", &both("training", "训练"), last(curve)));
-                let held_out = held_out.map(|curve| {
-                    key("held", &both("held-out", "留出"), curve.last().unwrap_or(f64::NAN))
-                });
+                let training = training.map(|curve| key("train", &both("training", "训练"), last(curve)));
+                let held_out = held_out
+                    .map(|curve| key("held", &both("held-out", "留出"), curve.last().unwrap_or(f64::NAN)));
                 training.unwrap_or_default() + &held_out.unwrap_or_default()
             }
         }

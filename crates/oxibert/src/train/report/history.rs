@@ -96,11 +96,7 @@ fn numbers(record: &Record) -> impl Iterator<Item = (&str, f64)> {
     curves.map(|(name, value)| (name.as_str(), value.as_f64().unwrap_or(f64::NAN)))
 }
 
-fn add<'n>(
-    curves: &mut Vec<(String, Curve)>,
-    step: u64,
-    numbers: impl Iterator<Item = (&'n str, f64)>,
-) {
+fn add<'n>(curves: &mut Vec<(String, Curve)>, step: u64, numbers: impl Iterator<Item = (&'n str, f64)>) {
     for (name, value) in numbers {
         match curves.iter_mut().find(|(known, _)| known == name) {
             Some((_, curve)) => curve.add(step, value),
@@ -225,7 +221,8 @@ mod tests {
     #[test]
     fn a_long_curve_is_thinned_and_keeps_its_swings() {
         let mut curve = Curve::default();
-        (1..=100_000).for_each(|step| curve.add(step, if step == 70_001 { 900.0 } else { step as f64 / 1e5 }));
+        (1..=100_000)
+            .for_each(|step| curve.add(step, if step == 70_001 { 900.0 } else { step as f64 / 1e5 }));
         let points = curve.points();
         assert!((400..=POINTS).contains(&points.len()), "{}", points.len());
         assert_eq!(points.last().unwrap().step, 100_000);

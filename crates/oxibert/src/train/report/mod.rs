@@ -12,7 +12,6 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -120,8 +119,7 @@ impl Report {
 
     fn with(path: &Path, about: About, history: History) -> Result<Self> {
         let (path, written) = (path.to_owned(), Instant::now());
-        let mut report =
-            Self { path, about, history, sections: Vec::new(), state: State::Running, written };
+        let mut report = Self { path, about, history, sections: Vec::new(), state: State::Running, written };
         report.save()?;
         Ok(report)
     }

@@ -167,7 +167,9 @@ fn evaluations(out: &mut String, history: &History) {
         both("Evaluations on held-out data", "留出数据上的评估"),
         both("Step", "步")
     );
-    names.iter().for_each(|name| drop(write!(out, "<th>{}</th>", label(name))));
+    for name in &names {
+        let _ = write!(out, "<th>{}</th>", label(name));
+    }
     let _ = writeln!(out, "<th>{}</th></tr></thead>\n<tbody>", both("Time", "用时"));
     shown.for_each(|at| add_row(out, &all[at], &names, best == Some(at)));
     out.push_str("</tbody></table></div>\n");
@@ -214,7 +216,9 @@ fn add_section(out: &mut String, section: &Section) {
                 "<div class=\"card\"><table class=\"words\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
                 cells("th", head)
             );
-            rows.iter().for_each(|row| drop(writeln!(out, "<tr>{}</tr>", cells("td", row))));
+            for row in rows {
+                let _ = writeln!(out, "<tr>{}</tr>", cells("td", row));
+            }
             out.push_str("</tbody></table></div>\n");
         }
     }
