@@ -100,7 +100,12 @@ impl Run {
             if step % 1000 == 0 {
                 let figures = self.figures(step, 0.05);
                 let elapsed = 0.21 * step as f64;
-                self.tell(&Event::Evaluation(Evaluation { step, figures: &figures, best: true, elapsed }))?;
+                self.tell(&Event::Evaluation(Evaluation {
+                    step,
+                    figures: &figures,
+                    best: step != 19_000,
+                    elapsed,
+                }))?;
                 self.tell(&Event::Saved { step, directory: Path::new("checkpoint") })?;
             }
         }
@@ -122,7 +127,7 @@ impl Run {
             nsp = 0.5 + 0.03 * swing();
             mlm += if at > 15_000.0 { (at - 15_000.0) / 800.0 } else { 0.0 };
         }
-        let nsp_loss = 0.69 * (1.0 - (nsp - 0.5) * 1.9);
+        let nsp_loss = 0.69 * (1.0 - (nsp.min(0.99) - 0.5) * 1.9);
         let mut figures = Figures::default();
         figures.add("loss", mlm + nsp_loss, 1.0);
         figures.add("mlm_loss", mlm, 1.0);

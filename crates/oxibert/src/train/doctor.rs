@@ -210,6 +210,9 @@ impl Doctor {
         let (Some(entropy), Some(loss)) = (self.options.unigram_entropy, self.mlm_loss.mean()) else {
             return Finding::Unclear;
         };
+        if self.sick.contains(&Ailment::Rising) {
+            return Finding::Unclear; // It came back to the plateau, and has been told why.
+        }
         if loss < STUCK.1 * entropy {
             Finding::Well
         } else if loss > STUCK.0 * entropy && step >= self.patience {

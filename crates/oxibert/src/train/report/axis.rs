@@ -5,7 +5,7 @@
 pub(super) struct Axis {
     low: f64,
     high: f64,
-    logarithmic: bool,
+    pub(super) logarithmic: bool,
     pub(super) ticks: Vec<f64>,
     /// The distance between ticks, for as many digits as tell them apart.
     step: f64,

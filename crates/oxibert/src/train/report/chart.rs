@@ -65,6 +65,7 @@ impl Chart<'_> {
         self.draw_baselines(&mut svg, &plot);
         self.draw_training(&mut svg, &plot);
         self.draw_held_out(&mut svg, &plot);
+        self.draw_labels(&mut svg, &plot);
         self.draw_probes(&mut svg, &plot);
         svg.push_str("</svg>");
         let (title, keys) = (label(self.name), self.keys());
@@ -108,7 +109,7 @@ impl Chart<'_> {
             let swings = curve.points().iter().enumerate().flat_map(|(at, point)| swing(at, point, plot));
             path(svg, "raw", swings);
         }
-        let smooth = curve.points().iter().zip(curve.smooth());
+        let smooth = curve.points().iter().zip(curve.smooth(plot.y.logarithmic));
         path(svg, "train", smooth.map(|(point, mean)| mean.map(|mean| plot.at(point.step, mean))));
     }
 
@@ -125,26 +126,34 @@ impl Chart<'_> {
     }
 
     fn draw_baselines(&self, svg: &mut String, plot: &Plot) {
-        let (left, top, right, _) = PLOT;
+        let (left, _, right, _) = PLOT;
+        for (y, _) in self.baselines(plot) {
+            let _ = write!(svg, "<path class=\"base\" d=\"M{left} {y:.1}H{right}\"/>");
+        }
+    }
+
+    /// The baselines' labels, over the curves.
+    fn draw_labels(&self, svg: &mut String, plot: &Plot) {
+        let (_, top, right, _) = PLOT;
         let mut last = f64::NEG_INFINITY;
-        for baseline in self.baselines.iter().filter(|baseline| baseline.value.is_finite()) {
-            let (_, y) = plot.at(0, baseline.value);
+        for (y, baseline) in self.baselines(plot) {
             // A label stands on its line, or under it where there is no room or another label.
             let above = y - top > 18.0 && (y - last).abs() > 18.0;
-            let text = if above { y - 5.0 } else { y + 15.0 };
+            let (x, place) = (right - 4.0, if above { y - 5.0 } else { y + 15.0 });
             last = y;
             let label = escaped(&baseline.label);
-            let _ = write!(
-                svg,
-                "<path class=\"base\" d=\"M{left} {y:.1}H{right}\"/><text class=\"note\" x=\"{}\" y=\"{text:.1}\">{label}</text>",
-                right - 4.0
-            );
+            let _ = write!(svg, "<text class=\"note\" x=\"{x}\" y=\"{place:.1}\">{label}</text>");
         }
+    }
+
+    fn baselines(&self, plot: &Plot) -> impl Iterator<Item = (f64, &Baseline)> {
+        let finite = self.baselines.iter().filter(|baseline| baseline.value.is_finite());
+        finite.map(|baseline| (plot.at(0, baseline.value).1, *baseline))
     }
 
     /// What the colours mean, with the last number of each.
     fn keys(&self) -> String {
-        let last = |curve: &Curve| match (self.noisy, curve.smooth().last()) {
+        let last = |curve: &Curve| match (self.noisy, curve.smooth(false).last()) {
             (true, Some(Some(mean))) => *mean,
             _ => curve.last().unwrap_or(f64::NAN),
         };
@@ -165,7 +174,7 @@ impl Chart<'_> {
     /// Columns that show the numbers of their step when the mouse is over them.
     fn draw_probes(&self, svg: &mut String, plot: &Plot) {
         let Some(curve) = self.training.or(self.held_out) else { return };
-        let (points, smooth) = (curve.points(), curve.smooth());
+        let (points, smooth) = (curve.points(), curve.smooth(plot.y.logarithmic));
         let each = points.len().div_ceil(PROBES);
         // From the end, so that the last number is one of those that can be read.
         let mut chosen: Vec<usize> = (0..points.len()).rev().step_by(each.max(1)).collect();

@@ -200,15 +200,17 @@ impl Curve {
     /// The smooth curve: at every point the mean of its neighbours. The window is a fiftieth of the curve to either
     /// side. At the left end it is symmetric, because a loss falls steeply there and more neighbours to the right would
     /// pull it down; at the right end it is not, so that the last points stay smooth.
-    pub(super) fn smooth(&self) -> Vec<Option<f64>> {
+    ///
+    /// `geometric` means are for logarithmic axes, where an arithmetic one would follow a spike alone.
+    pub(super) fn smooth(&self, geometric: bool) -> Vec<Option<f64>> {
         let half = self.points.len() / 50;
         let mean = |at: usize| {
             self.points[at].mean()?;
             let reach = half.min(at);
             let window = &self.points[at - reach..(at + reach + 1).min(self.points.len())];
-            let finite = window.iter().filter_map(Point::mean);
+            let finite = window.iter().filter_map(Point::mean).map(|v| if geometric { v.ln() } else { v });
             let (sum, count) = finite.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-            Some(sum / count)
+            Some(if geometric { (sum / count).exp() } else { sum / count })
         };
         (0..self.points.len()).map(mean).collect()
     }
@@ -235,7 +237,7 @@ mod tests {
     fn numbers_that_are_none_leave_gaps() {
         let mut curve = Curve::default();
         [1.0, f64::NAN, 3.0].into_iter().enumerate().for_each(|(step, value)| curve.add(step as u64, value));
-        assert_eq!(curve.smooth(), [Some(1.0), None, Some(3.0)]);
+        assert_eq!(curve.smooth(false), [Some(1.0), None, Some(3.0)]);
         assert_eq!(curve.last(), Some(3.0));
     }
 
@@ -244,7 +246,7 @@ mod tests {
         let mut curve = Curve::default();
         let value = |step: u64| 8.0 * (-(step as f64) / 20.0).exp() + if step % 2 == 0 { 0.5 } else { -0.5 };
         (0..500).for_each(|step| curve.add(step, value(step)));
-        let smooth = curve.smooth();
+        let smooth = curve.smooth(false);
         assert_eq!(smooth[0], Some(8.5));
         assert!(smooth[200..].iter().all(|value| value.unwrap().abs() < 0.1));
     }

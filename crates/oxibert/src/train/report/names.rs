@@ -32,9 +32,10 @@ pub(super) fn label(name: &str) -> String {
     }
 }
 
-/// A label in both languages.
+/// A label in both languages. The stroke is a tag of its own, because the style sheet puts the two under each other
+/// where there is little room.
 pub(super) fn both(english: &str, chinese: &str) -> String {
-    format!("{english} / <span lang=\"zh\">{chinese}</span>")
+    format!("{english}<i> / </i><span lang=\"zh\">{chinese}</span>")
 }
 
 /// How the numbers of this name are written.
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn names_and_units() {
-        assert_eq!(label("loss"), "Loss / <span lang=\"zh\">损失</span>");
+        assert_eq!(label("loss"), "Loss<i> / </i><span lang=\"zh\">损失</span>");
         assert_eq!(label("<b>_x"), "&lt;b&gt; x");
         assert_eq!(unit("nsp_accuracy"), Unit::Percent);
         assert_eq!((unit("f1"), unit("mlm_loss"), unit(SPEED)), (Unit::Percent, Unit::Number, Unit::Count));

@@ -73,7 +73,7 @@ fn tiles(history: &History, state: State) -> String {
     let mut tile = |name: String, value: String, more: String| {
         let _ = writeln!(out, "<div><dt>{name}</dt><dd><b>{value}</b>{more}</dd></div>");
     };
-    let of = history.steps.map(|steps| format!("{} {}", both("of", "共"), grouped(steps as i64)));
+    let of = history.steps.map(|steps| format!("/ {}", grouped(steps as i64)));
     tile(both("Step", "步"), grouped(history.step as i64), of.unwrap_or_default());
     for name in figures(history) {
         if name == "loss" || unit(name) == Unit::Percent {
@@ -85,8 +85,12 @@ fn tiles(history: &History, state: State) -> String {
         tile(label(SPEED), number(speed, Unit::Count), String::new());
     }
     if let Some(share) = history.share_of_peak() {
-        let peak = history.peak.map(|peak| format!("{} {:.0} GFLOP/s", both("of", "峰值"), peak / 1e9));
-        tile(both("Share of peak", "峰值占比"), format!("{:.0} %", 100.0 * share), peak.unwrap_or_default());
+        let peak = history.peak.map_or(0.0, |peak| peak / 1e9);
+        tile(
+            both("Share of peak", "峰值占比"),
+            format!("{:.0} %", 100.0 * share),
+            format!("{peak:.0} GFLOP/s"),
+        );
     }
     let left = history.left().filter(|_| state == State::Running);
     let left = left.map(|left| format!("{} {}", both("left", "剩余"), clock(left)));
@@ -96,13 +100,13 @@ fn tiles(history: &History, state: State) -> String {
 
 /// Held-out data where there are any, because they are what counts; the training's number under them.
 fn figure_tile(history: &History, name: &str) -> (String, String) {
-    let training = curve(&history.training, name).and_then(|curve| curve.smooth().last().copied()?);
+    let training = curve(&history.training, name).and_then(|curve| curve.smooth(false).last().copied()?);
     let held_out = curve(&history.held_out, name).and_then(|curve| curve.last());
     let training = training.map(|value| number(value, unit(name)));
     match (held_out, training) {
         (Some(held_out), training) => {
-            let more = training.map(|value| format!("{} {value}", both("training", "训练")));
-            (number(held_out, unit(name)), more.unwrap_or_else(|| both("held-out", "留出")))
+            let more = training.map(|value| format!("<br>{} {value}", both("training", "训练")));
+            (number(held_out, unit(name)), both("held-out", "留出") + &more.unwrap_or_default())
         }
         (None, Some(training)) => (training, both("training", "训练")),
         (None, None) => ("–".to_owned(), String::new()),
@@ -127,8 +131,8 @@ fn warnings(out: &mut String, history: &History) {
         return;
     }
     let _ = writeln!(out, "<section class=\"ill\"><h2>{}</h2>", both("Warnings", "警告"));
-    for line in history.warnings.iter().flat_map(|(_, text)| text.lines()) {
-        let _ = writeln!(out, "<p>{}</p>", escaped(line));
+    for (_, text) in &history.warnings {
+        let _ = writeln!(out, "<p>{}</p>", escaped(text).replace('\n', "<br>"));
     }
     out.push_str("</section>\n");
 }
