@@ -8,7 +8,8 @@
 //! - [`random`]: chance as a function of (seed, purpose, index), used wherever anything is drawn.
 //! - [`nn`]: the layers, forward and backward, over one arena of parameters.
 //! - [`model`]: BERT itself: its shape, encoder and heads; Hugging Face checkpoints in and out.
-//! - [`train`]: the optimizer and its learning rate; the checkpoints of a run.
+//! - [`task`]: what a model is trained for: pretraining.
+//! - [`train`]: the loop, the optimizer, the checkpoints of a run, and what watches it: journal, TensorBoard, report, doctor.
 //! - [`infer`]: what people ask a trained model for: vectors of texts, candidates for a mask.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!
@@ -31,6 +32,7 @@ pub mod model;
 pub mod nn;
 pub mod progress;
 pub mod random;
+pub mod task;
 pub mod text;
 pub mod train;
 pub mod world;
