@@ -5,6 +5,7 @@ mod blocks;
 mod corpus;
 pub mod files;
 mod lines;
+pub mod shard;
 
 pub use batch::Batch;
 pub use blocks::{BLOCK_BYTES, Block, Blocks};
