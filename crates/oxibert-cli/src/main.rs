@@ -13,6 +13,7 @@ mod hub;
 mod inspect;
 mod numbers;
 mod output;
+mod prepare;
 mod progress;
 mod pull;
 mod replace;
@@ -32,6 +33,7 @@ Examples:
   oxibert demo                                      see everything work, without any data
   oxibert vocab corpus/*.txt --out my-vocab         learn a vocabulary
   echo 'Hello world' | oxibert tokenize --model my-vocab
+  oxibert prepare corpus/*.txt --model my-vocab --out prepared
   oxibert inspect $(oxibert pull google-bert/bert-base-uncased)
 
 `oxibert VERB --help` explains a verb.")]
@@ -45,6 +47,7 @@ enum Verb {
     Demo(demo::Arguments),
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
+    Prepare(prepare::Arguments),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
     Pull(pull::Arguments),
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
+        Verb::Prepare(arguments) => prepare::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Pull(arguments) => pull::run(&arguments),
