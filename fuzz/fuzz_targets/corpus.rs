@@ -1,4 +1,4 @@
-//! Any bytes as a text file (plain or gzip) are read or refused; lines and blocks agree.
+//! Any bytes as a text file (plain, gzip or zstd) are read or refused; lines and blocks agree.
 
 #![no_main]
 

@@ -36,7 +36,7 @@ Examples:
   oxibert embed sentences.txt.gz --model DIR --pooling cls --json > vectors.jsonl
   oxibert embed books.txt --model DIR --long sliding --stride 64 --json")]
 pub(crate) struct Arguments {
-    /// Text files, plain or gzip; - is standard input, which is also the default
+    /// Text files, plain, gzip or zstd; - is standard input, which is also the default
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// A checkpoint directory, a weight file in one, or a model's name on the Hugging Face hub

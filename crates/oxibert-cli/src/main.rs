@@ -11,10 +11,10 @@ mod embed;
 mod fill;
 mod hub;
 mod inspect;
-#[cfg_attr(not(test), allow(dead_code))]
 mod live;
 mod numbers;
 mod output;
+mod prepare;
 mod pretrain;
 mod progress;
 mod pull;
@@ -35,6 +35,7 @@ Examples:
   oxibert demo                                      see everything work, without any data
   oxibert vocab corpus/*.txt --out my-vocab         learn a vocabulary
   echo 'Hello world' | oxibert tokenize --model my-vocab
+  oxibert prepare corpus/*.txt --model my-vocab --out prepared
   oxibert inspect $(oxibert pull google-bert/bert-base-uncased)
 
 `oxibert VERB --help` explains a verb.")]
@@ -48,6 +49,7 @@ enum Verb {
     Demo(demo::Arguments),
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
+    Prepare(prepare::Arguments),
     Pretrain(pretrain::Arguments),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Vocab(arguments) => vocab::run(&arguments),
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
+        Verb::Prepare(arguments) => prepare::run(&arguments),
         Verb::Pretrain(arguments) => pretrain::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),

@@ -24,7 +24,7 @@ Examples:
   oxibert tokenize pairs.tsv --model DIR --pair --max-length 128
   echo '101 7592 2088 102' | oxibert tokenize --model DIR --decode")]
 pub(crate) struct Arguments {
-    /// Text files, plain or gzip; - is standard input, which is also the default
+    /// Text files, plain, gzip or zstd; - is standard input, which is also the default
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]

@@ -26,7 +26,7 @@ Examples:
   oxibert vocab zh.txt.gz --size 21000 --out vocab-zh
   zcat huge.gz | oxibert vocab - --size 50000 --cased --reserved 100 --out vocab-cased")]
 pub(crate) struct Arguments {
-    /// Text files, plain or gzip; - is standard input
+    /// Text files, plain, gzip or zstd; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// How many tokens

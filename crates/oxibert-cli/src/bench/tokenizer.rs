@@ -17,7 +17,7 @@ use crate::output::results;
 Example:
   oxibert bench tokenizer corpus.txt --vocab vocab.txt --threads 2")]
 pub(super) struct Arguments {
-    /// A text file, plain or gzip
+    /// A text file, plain, gzip or zstd
     file: PathBuf,
     #[command(flatten)]
     tokenizer: TokenizerChoice,

@@ -1,6 +1,5 @@
 //! The demo's second half: a tiny BERT learns the world's language, and is asked about documents it has never seen.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

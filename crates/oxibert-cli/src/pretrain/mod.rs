@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -106,6 +107,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     summarise(arguments, &trained)
 }
 
+/// How long the machine's peak is measured.
+const PEAK_TIME: Duration = Duration::from_millis(100);
+
 /// The flags that change nothing about the model.
 pub(crate) struct Options {
     pub(crate) quiet: bool,
@@ -156,7 +160,7 @@ pub(crate) fn train(
         evaluate_every: options.evaluate_every,
         save_every: options.save_every,
         keep: options.keep,
-        peak: Some(oxibert_kernels::measured_peak(rayon::current_num_threads())),
+        peak: Some(1e9 * oxibert_kernels::measured_peak(PEAK_TIME)),
     };
     let entropy = Some(shards.prepared().unigram_entropy);
     let doctor = Doctor::new(DoctorOptions { unigram_entropy: entropy });

@@ -1,4 +1,4 @@
-//! The text files of a command: plain or gzip, files or standard input, of any size.
+//! The text files of a command: plain, gzip or zstd, files or standard input, of any size.
 //!
 //! A [`Corpus`] is only a checked list of inputs. [`Corpus::blocks`] reads it in pieces of bounded size
 //! (what the vocabulary learner wants), [`Corpus::lines`] line by line (what most commands want).
@@ -10,13 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
+use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::{Blocks, Lines};
 use crate::{Error, Result};
 
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-
-/// Text to be read: files (plain or gzip), standard input (`-`), or text in memory.
+/// Text to be read: files (plain, gzip or zstd), standard input (`-`), or text in memory.
 ///
 /// Standard input and pipes can be read once; files and memory as often as wanted.
 ///
@@ -41,6 +40,16 @@ pub(super) enum Input {
     Stdin,
     File(Arc<Path>),
     Memory { name: Arc<Path>, text: Arc<[u8]> },
+}
+
+impl Input {
+    /// What it is called in messages.
+    pub(super) fn name(&self) -> &Path {
+        match self {
+            Self::Stdin => Path::new("standard input"),
+            Self::File(name) | Self::Memory { name, .. } => name,
+        }
+    }
 }
 
 impl Corpus {
@@ -97,6 +106,10 @@ impl Corpus {
         Blocks::new(&self.inputs)
     }
 
+    pub(super) fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
     /// Reads everything line by line.
     pub fn lines(&self) -> Lines<'_> {
         Lines::new(self.blocks())
@@ -107,14 +120,15 @@ impl Corpus {
 pub(super) struct Source {
     pub(super) name: Arc<Path>,
     bytes: Box<dyn Read + Send>,
-    gzip: bool,
+    /// The program that compressed it, if one did.
+    packed_by: Option<&'static str>,
 }
 
 impl Source {
     /// Opens an input; every byte that leaves the disk is added to `consumed`.
     pub(super) fn open(input: &Input, consumed: &Arc<AtomicU64>) -> Result<Self> {
         match input {
-            Input::Stdin => Self::new(Path::new("standard input").into(), io::stdin(), consumed),
+            Input::Stdin => Self::new(input.name().into(), io::stdin(), consumed),
             Input::File(path) => {
                 let file = File::open(path).map_err(|e| Error::read(&**path, e))?;
                 Self::new(path.clone(), file, consumed)
@@ -129,28 +143,39 @@ impl Source {
         consumed: &Arc<AtomicU64>,
     ) -> Result<Self> {
         let mut raw = Counted { raw, consumed: consumed.clone() };
-        let mut head = [0; 2];
+        let mut head = [0; 4];
         let known = fill(&mut raw, &mut head).map_err(|e| Error::read(&*name, e))?;
-        // No UTF-8 text can begin with the magic bytes: the second is never the start of a character.
-        let gzip = head[..known] == GZIP_MAGIC;
-        let raw = Cursor::new(head).take(known as u64).chain(raw);
-        let bytes: Box<dyn Read + Send> = if gzip {
-            Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, raw)))
-        } else {
-            Box::new(raw)
+        let packed_by = packed_by(&head[..known]);
+        let raw = BufReader::with_capacity(1 << 16, Cursor::new(head).take(known as u64).chain(raw));
+        let bytes: Box<dyn Read + Send> = match packed_by {
+            Some("gzip") => Box::new(MultiGzDecoder::new(raw)),
+            Some(_) => Box::new(ZstdDecoder::with_buffer(raw).map_err(|e| Error::read(&*name, e))?),
+            None => Box::new(raw),
         };
-        Ok(Self { name, bytes, gzip })
+        Ok(Self { name, bytes, packed_by })
     }
 
     /// Fills `buffer` as far as the input goes, however small the pieces are that the system hands out.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        fill(&mut self.bytes, buffer).map_err(|e| match e.kind() {
-            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if self.gzip => {
-                let problem = format!("the gzip data are damaged or cut short ({e}); check with gzip -t");
+        fill(&mut self.bytes, buffer).map_err(|e| match self.packed_by {
+            // What the system did not say, the decompressor did.
+            Some(program) if e.raw_os_error().is_none() => {
+                let problem =
+                    format!("the {program} data are damaged or cut short ({e}); check with {program} -t");
                 Error::content(&self.name, None, problem)
             }
             _ => Error::read(&*self.name, e),
         })
+    }
+}
+
+/// Which program compressed what begins so. No text does: the second byte of the magic numbers is never the start of a
+/// character, and the blocks with which parallel zstd begins have a control character.
+fn packed_by(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x1f, 0x8b, ..] => Some("gzip"),
+        [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some("zstd"),
+        _ => None,
     }
 }
 
@@ -167,7 +192,7 @@ fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Counts below the decompressor, so that progress through a gzip file is in bytes on disk.
+/// Counts below the decompressor, so that progress through a compressed file is in bytes on disk.
 struct Counted<R> {
     raw: R,
     consumed: Arc<AtomicU64>,
@@ -196,6 +221,10 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    fn zstd(text: &str) -> Vec<u8> {
+        zstd::encode_all(text.as_bytes(), 3).unwrap()
+    }
+
     fn read(corpus: &Corpus) -> Result<Vec<String>> {
         let mut lines = corpus.lines();
         let mut all = Vec::new();
@@ -209,25 +238,32 @@ mod tests {
     }
 
     #[test]
-    fn plain_and_gzip_files_read_alike() {
+    fn plain_and_compressed_files_read_alike() {
         let dir = tempfile::tempdir().unwrap();
         let (plain, zipped, empty) = (dir.path().join("a.txt"), dir.path().join("b"), dir.path().join("c"));
+        let (packed, parallel) = (dir.path().join("d.zst"), dir.path().join("e.zst"));
         fs::write(&plain, "\u{feff}one\r\ntwo").unwrap();
         // Two members, as `cat a.gz b.gz` makes them.
         fs::write(&zipped, [gzip("drei\nvi"), gzip("er\n")].concat()).unwrap();
         fs::write(&empty, "").unwrap();
-        let corpus = Corpus::open([&plain, &empty, &zipped]).unwrap();
-        assert_eq!(read(&corpus).unwrap(), ["1:one", "2:two", "1:drei", "2:vier"]);
+        fs::write(&packed, [zstd("五\n"), zstd("六")].concat()).unwrap();
+        // A block of four bytes to be skipped, as parallel compressors write it.
+        fs::write(&parallel, [&b"\x50\x2a\x4d\x18\x04\0\0\0size"[..], &zstd("sju")].concat()).unwrap();
+        let corpus = Corpus::open([&plain, &empty, &zipped, &packed, &parallel]).unwrap();
+        let lines = ["1:one", "2:two", "1:drei", "2:vier", "1:五", "2:六", "1:sju"];
+        assert_eq!(read(&corpus).unwrap(), lines);
     }
 
     #[test]
-    fn a_truncated_gzip_file_is_named() {
+    fn a_truncated_file_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("x.gz");
-        let whole = gzip(&"some text to compress\n".repeat(99));
-        fs::write(&path, &whole[..whole.len() - 9]).unwrap();
-        let error = read(&Corpus::open([&path]).unwrap()).unwrap_err().to_string();
-        assert!(error.contains("x.gz") && error.contains("gzip -t"), "{error}");
+        let text = "some text to compress\n".repeat(99);
+        for (name, whole, way_out) in [("x.gz", gzip(&text), "gzip -t"), ("x.zst", zstd(&text), "zstd -t")] {
+            let path = dir.path().join(name);
+            fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+            let error = read(&Corpus::open([&path]).unwrap()).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(way_out), "{error}");
+        }
     }
 
     #[test]

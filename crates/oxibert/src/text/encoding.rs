@@ -41,6 +41,13 @@ impl Encoding {
         spans
     }
 
+    /// Removes all tokens and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.segments.clear();
+        self.spans.clear();
+    }
+
     pub(crate) fn push(&mut self, id: u32, segment: u8, span: Span) {
         self.ids.push(id);
         self.segments.push(segment);

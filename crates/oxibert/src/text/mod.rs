@@ -28,6 +28,7 @@ mod unicode;
 mod unicode_tables;
 mod vocab;
 mod windows;
+mod words;
 
 pub use added::AddedToken;
 pub use encoding::{Encoding, Padding, Rectangle};
@@ -37,3 +38,4 @@ pub use rules::{Compat, Rules};
 pub use tokenizer::{Encoder, SpecialIds, Tokenizer, WindowEncodings};
 pub use vocab::{CONTINUATION, SPECIAL_TOKENS, Vocab};
 pub use windows::{Limit, LongText, Part, Truncation, Windows};
+pub use words::Words;

@@ -142,6 +142,21 @@ impl Vocab {
         }) && upper
     }
 
+    /// A number that differs where two vocabularies differ: 64-bit FNV-1a over the tokens in order, each with a line end
+    /// behind it, which is the usual `vocab.txt` byte for byte.
+    ///
+    /// ```
+    /// use oxibert::text::Vocab;
+    /// assert_eq!(Vocab::from_tokens([""; 0])?.fingerprint(), 0xcbf2_9ce4_8422_2325);
+    /// assert_ne!(Vocab::from_tokens(["a", "bc"])?.fingerprint(), Vocab::from_tokens(["ab", "c"])?.fingerprint());
+    /// # Ok::<(), oxibert::Error>(())
+    /// ```
+    pub fn fingerprint(&self) -> u64 {
+        let bytes = self.tokens().flat_map(|token| token.bytes().chain([b'\n']));
+        bytes
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
     /// All tokens, in the order of their ids.
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = &str> {
         self.tokens.iter().map(|token| &**token)

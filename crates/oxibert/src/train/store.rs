@@ -174,6 +174,11 @@ impl Store {
         Ok(())
     }
 
+    /// Whether any checkpoint was written, damaged ones included.
+    pub fn has_checkpoints(&self) -> Result<bool> {
+        Ok(!self.entries()?.is_empty())
+    }
+
     /// The newest checkpoint that is whole, after all of its checksums. Damaged ones are skipped and told of; if there is
     /// no other, that is an error.
     pub fn latest(&self) -> Result<Latest> {

@@ -18,7 +18,7 @@ mod tests;
 pub use feed::{BatchSize, Feed, Position};
 pub use masking::MaskCounts;
 
-use super::Shards;
+use super::shard::Shards;
 use crate::random::Random;
 use crate::{Error, Result};
 use chunks::Chunk;
@@ -247,7 +247,7 @@ pub fn hold_out(documents: usize, share: f64) -> (Vec<u32>, Vec<u32>) {
         .map(|number| (Random::new(0, "held-out document", number.into()).bits(), number))
         .collect();
     order.sort_unstable();
-    let mut numbers = |part: &[(u64, u32)]| {
+    let numbers = |part: &[(u64, u32)]| {
         let mut numbers: Vec<u32> = part.iter().map(|pair| pair.1).collect();
         numbers.sort_unstable();
         numbers
