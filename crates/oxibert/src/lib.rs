@@ -8,7 +8,7 @@
 //! - [`random`]: chance as a function of (seed, purpose, index), used wherever anything is drawn.
 //! - [`nn`]: the layers, forward and backward, over one arena of parameters.
 //! - [`model`]: BERT itself: its shape, encoder and heads; Hugging Face checkpoints in and out.
-//! - [`train`]: the optimizer.
+//! - [`train`]: the optimizer, and what watches a run: journal, TensorBoard, report, doctor.
 //! - [`infer`]: what people ask a trained model for: vectors of texts, candidates for a mask.
 //! - [`world`]: a small made-up world that writes documents, so that everything runs without a corpus.
 //!

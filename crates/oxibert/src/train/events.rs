@@ -45,6 +45,18 @@ pub struct Step<'r> {
     pub elapsed: f64,
 }
 
+impl Step<'_> {
+    /// Tokens in a second.
+    pub fn tokens_per_second(&self) -> f64 {
+        self.tokens as f64 / self.seconds
+    }
+
+    /// Floating-point operations in a second.
+    pub fn flops_per_second(&self) -> f64 {
+        self.flops as f64 / self.seconds
+    }
+}
+
 /// A measurement on held-out data.
 #[derive(Debug, Clone)]
 pub struct Evaluation<'r> {
