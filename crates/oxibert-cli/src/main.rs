@@ -11,6 +11,8 @@ mod embed;
 mod fill;
 mod hub;
 mod inspect;
+#[cfg_attr(not(test), allow(dead_code))]
+mod live;
 mod numbers;
 mod output;
 mod progress;

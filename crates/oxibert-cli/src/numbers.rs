@@ -10,6 +10,30 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{}B", scaled(number))
 }
 
+/// `12,345`: a number that people compare digit by digit.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `45 s`, `12 min`, `3 h 05 min`, `2 days 4 h`: how long something takes.
+pub(crate) fn duration(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round() as u64;
+    match minutes {
+        _ if seconds < 59.5 => format!("{seconds:.0} s"),
+        0..60 => format!("{minutes} min"),
+        60..2880 => format!("{} h {:02} min", minutes / 60, minutes % 60),
+        _ => format!("{} days {} h", minutes / 1440, minutes / 60 % 24),
+    }
+}
+
 /// Three digits, a blank and the unit's prefix.
 fn scaled(number: u64) -> String {
     let mut value = number as f64;
@@ -49,5 +73,25 @@ mod tests {
         }
         assert_eq!((bytes(512), bytes(437_928_960)), ("512 B".into(), "438 MB".into()));
         assert_eq!(count(u64::MAX), "18 E");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        cases.iter().for_each(|(number, expected)| assert_eq!(grouped(*number), *expected));
+    }
+
+    #[test]
+    fn durations() {
+        let cases = [
+            (0.4, "0 s"),
+            (59.4, "59 s"),
+            (59.6, "1 min"),
+            (3_569.0, "59 min"),
+            (3_590.0, "1 h 00 min"),
+            (11_100.0, "3 h 05 min"),
+            (187_200.0, "2 days 4 h"),
+        ];
+        cases.iter().for_each(|(seconds, expected)| assert_eq!(duration(*seconds), *expected));
     }
 }
