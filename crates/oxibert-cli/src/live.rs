@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use oxibert::Result;
 use oxibert::train::{Begin, Event, Step, Watcher};
 
-use self::line::{Moment, bar, figures, plain};
+use self::line::{Moment, bar, figures, folded, plain};
 use crate::numbers::{duration, grouped};
 use crate::table;
 
@@ -76,10 +76,11 @@ impl Live {
     }
 
     fn warn(&mut self, text: &str) {
-        let text = format!("warning: {}", text.replace('\n', "\n         "));
+        const WORD: &str = "warning: ";
+        let indent = |text: &str| format!("{WORD}{}", text.replace('\n', "\n         "));
         match &self.screen {
-            Screen::Terminal(bar) => bar.println(text),
-            _ => drop(writeln!(self.out, "{text}")),
+            Screen::Terminal(bar) => bar.println(indent(&folded(text, table::width() - 1 - WORD.len()))),
+            _ => drop(writeln!(self.out, "{}", indent(text))),
         }
     }
 

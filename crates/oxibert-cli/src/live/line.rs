@@ -1,6 +1,6 @@
 //! The line itself: what is on it, and what gives way where the terminal is narrow.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::numbers::{count, duration, grouped};
 
@@ -32,10 +32,11 @@ impl Moment {
         new
     }
 
+    /// Where it is: ` 1,234/20,000`, as long as the last one will be.
     fn at(&self) -> String {
         let step = grouped(self.step);
         match self.steps.map(grouped) {
-            Some(steps) => format!("step {step:>width$} of {steps}", width = steps.len()),
+            Some(steps) => format!("{step:>width$}/{steps}", width = steps.len()),
             None => format!("step {step}"),
         }
     }
@@ -62,7 +63,11 @@ impl Moment {
 /// A line without a bar, for log files.
 pub(super) fn plain(moment: &Moment) -> String {
     let parts = moment.parts().into_iter().map(|(_, part)| part.trim_start().to_owned());
-    [moment.at()].into_iter().chain(parts).collect::<Vec<_>>().join("  ")
+    let at = match moment.steps {
+        Some(steps) => format!("step {} of {}", grouped(moment.step), grouped(steps)),
+        None => moment.at(),
+    };
+    [at].into_iter().chain(parts).collect::<Vec<_>>().join("  ")
 }
 
 /// The line that lives: no wider than `width`, with a bar where there is room for one.
@@ -87,6 +92,34 @@ pub(super) fn bar(moment: &Moment, width: usize) -> String {
 /// `loss 2.310  mlm loss 2.100  mlm 55.0 %`
 pub(super) fn figures(figures: &[(&'static str, f64)]) -> String {
     figures.iter().map(|(name, value)| figure(name, *value)).collect::<Vec<_>>().join("  ")
+}
+
+/// Text in lines of at most `width` columns, broken between words and between Chinese characters.
+pub(super) fn folded(text: &str, width: usize) -> String {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let (mut start, mut end) = (0, 0);
+        for next in breaks(paragraph) {
+            if paragraph[start..next].trim_end().width() > width && end > start {
+                lines.push(paragraph[start..end].trim_end());
+                start = end;
+            }
+            end = next;
+        }
+        lines.push(&paragraph[start..]);
+    }
+    lines.join("\n")
+}
+
+/// Where a line may end: before a word, around a wide character, but never before a mark that closes.
+fn breaks(text: &str) -> impl Iterator<Item = usize> {
+    let wide = |c: char| c.width() == Some(2);
+    let pairs = text.char_indices().zip(text.chars().skip(1));
+    let inside = pairs.filter(move |&((_, before), after)| {
+        let held = after == ' ' || "，。；：、！？）”".contains(after) || "（“".contains(before);
+        !held && (before == ' ' || wide(before) || wide(after))
+    });
+    inside.map(|((at, before), _)| at + before.len_utf8()).chain([text.len()])
 }
 
 fn figure(name: &str, value: f64) -> String {

@@ -37,10 +37,10 @@ impl Run {
                 elapsed: 1.0,
             };
             self.said.extend(self.doctor.examine(&Event::Step(step.clone())));
-            if number % 10 == 0 {
+            if number.is_multiple_of(10) {
                 self.said.extend(self.doctor.examine(&Event::Log(step)));
             }
-            if number % 100 == 0 {
+            if number.is_multiple_of(100) {
                 let mut held_out = Figures::default();
                 held_out.add("loss", state.held_out, 1.0);
                 let evaluation = Evaluation { step: number, figures: &held_out, best: false, elapsed: 1.0 };

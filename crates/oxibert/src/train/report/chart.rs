@@ -218,7 +218,7 @@ fn swing(at: usize, point: &Point, plot: &Plot) -> Vec<Option<(f64, f64)>> {
     if point.mean().is_none() {
         return vec![None];
     }
-    let ends = if at % 2 == 0 { [point.low, point.high] } else { [point.high, point.low] };
+    let ends = if at.is_multiple_of(2) { [point.low, point.high] } else { [point.high, point.low] };
     let mut ends = ends.to_vec();
     ends.dedup();
     ends.into_iter().map(|value| Some(plot.at(point.step, value))).collect()

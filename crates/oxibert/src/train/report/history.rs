@@ -244,7 +244,8 @@ mod tests {
     #[test]
     fn smoothing_takes_noise_away_but_not_the_fall() {
         let mut curve = Curve::default();
-        let value = |step: u64| 8.0 * (-(step as f64) / 20.0).exp() + if step % 2 == 0 { 0.5 } else { -0.5 };
+        let value =
+            |step: u64| 8.0 * (-(step as f64) / 20.0).exp() + if step.is_multiple_of(2) { 0.5 } else { -0.5 };
         (0..500).for_each(|step| curve.add(step, value(step)));
         let smooth = curve.smooth(false);
         assert_eq!(smooth[0], Some(8.5));

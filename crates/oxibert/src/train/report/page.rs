@@ -13,6 +13,8 @@ use super::{About, Body, Section, State};
 const REFRESH: u32 = 10;
 /// Evaluations in the table: the last ones, and the best before them.
 const ROWS: usize = 20;
+/// Warnings on the page: the last ones. A run that falls ill again and again fills no book.
+const WARNINGS: usize = 12;
 /// Numbers of a step that are no figure of the model.
 const NO_FIGURES: [&str; 5] = ["epoch", LR, NORM, SPEED, "flops_per_second"];
 
@@ -131,7 +133,8 @@ fn warnings(out: &mut String, history: &History) {
         return;
     }
     let _ = writeln!(out, "<section class=\"ill\"><h2>{}</h2>", both("Warnings", "警告"));
-    for (_, text) in &history.warnings {
+    let first = history.warnings.len().saturating_sub(WARNINGS);
+    for (_, text) in &history.warnings[first..] {
         let _ = writeln!(out, "<p>{}</p>", escaped(text).replace('\n', "<br>"));
     }
     out.push_str("</section>\n");

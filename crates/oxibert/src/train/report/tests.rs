@@ -96,7 +96,7 @@ fn the_page_of_a_restart_is_that_of_a_run_without_one() {
     both.iter_mut().for_each(|watcher| watcher.notice(&Event::Begin(BEGIN)).unwrap());
     for step in 1..=300 {
         log(&mut both, step, if step == 7 { f64::NAN } else { 100.0 / step as f64 });
-        if step % 100 == 0 {
+        if step.is_multiple_of(100) {
             evaluate(&mut both, step, 200.0 / step as f64);
         }
     }
