@@ -35,6 +35,9 @@ fuzz_target!(|bytes: &[u8]| {
         sentences += document.sentences() as u64;
     }
     let prepared = shards.prepared();
-    assert_eq!((ids.len() as u64, continues.len() as u64, sentences), (prepared.tokens, prepared.tokens, prepared.sentences));
+    assert_eq!(
+        (ids.len() as u64, continues.len() as u64, sentences),
+        (prepared.tokens, prepared.tokens, prepared.sentences)
+    );
     assert!(ids.iter().all(|&id| id < prepared.vocab_size));
 });

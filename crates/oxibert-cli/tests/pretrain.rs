@@ -55,6 +55,11 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     RUN.iter().copied().chain(more.iter().copied()).collect()
 }
 
+/// The same run with one word of the command replaced.
+fn replaced<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
+    RUN.iter().map(|&word| if word == old { new } else { word }).collect()
+}
+
 /// The bytes that must not depend on how the run went: the model, and all that the next step would start from.
 fn result(directory: &Path, run: &str) -> Vec<Vec<u8>> {
     let newest = fs::read_dir(directory.join(run).join("checkpoints"))
@@ -137,8 +142,7 @@ fn a_polite_signal_saves_and_says_how_to_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     prepare(at);
-    let long: Vec<&str> = with(&["--out", "run"]).iter().map(|&word| if word == "24" { "100000" } else { word }).collect();
-    let child = oxibert(at, &long).spawn().unwrap();
+    let child = oxibert(at, &[&replaced("24", "100000")[..], &["--out", "run"]].concat()).spawn().unwrap();
     while !at.join("run/metrics.jsonl").exists() {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -195,7 +199,8 @@ fn what_does_not_fit_is_refused_and_nothing_is_lost() {
     assert!(refusal.contains("vocab_size"), "{refusal}");
     assert!(refused(at, &["pretrain", "shards", "--config", "gigantic", "--out", "new"]).contains("tiny, mini"));
     assert!(refused(at, &["pretrain", "vocab", "--out", "new"]).contains("oxibert prepare"));
-    assert!(refused(at, &with(&["--out", "new", "--length", "9999"])).contains("64 positions"));
+    let longer = [&replaced("32", "9999")[..], &["--out", "new"]].concat();
+    assert!(refused(at, &longer).contains("64 positions"));
     assert!(refused(at, &with(&["--out", "new", "--mask-rate", "2"])).contains("mask rate"));
     assert!(!at.join("new").exists(), "a refused run leaves a directory");
 

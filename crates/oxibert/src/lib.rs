@@ -3,7 +3,7 @@
 //! The rooms, in the order in which text walks through them:
 //!
 //! - [`text`]: raw text to token ids and back; learning a vocabulary; sentences; Chinese words.
-//! - [`data`]: text files of any size, plain or compressed; atomic writes.
+//! - [`data`]: text files of any size, plain or compressed; documents to shards of token ids; atomic writes.
 //! - [`progress`]: how long work says where it is.
 //! - [`random`]: chance as a function of (seed, purpose, index), used wherever anything is drawn.
 //! - [`nn`]: the layers, forward and backward, over one arena of parameters.

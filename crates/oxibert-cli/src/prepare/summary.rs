@@ -38,7 +38,7 @@ fn histogram(lengths: &[u64]) -> String {
 }
 
 fn duplicates(made: &Prepared) -> String {
-    let lines = format!("{} of {}", made.duplicate_lines, number(made.lines, "line"));
+    let lines = format!("{} of {}", count(made.duplicate_lines), number(made.lines, "line"));
     let documents = number(made.duplicate_documents, "whole document");
     match (made.duplicate_lines, made.duplicates_dropped) {
         (0, _) => format!("none among {}", number(made.lines, "line")),

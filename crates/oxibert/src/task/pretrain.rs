@@ -12,7 +12,7 @@ use crate::model::{Config, DropoutPlan, Keep, Losses, Pretraining, Work, checkpo
 use crate::nn::{Layout, tensors};
 use crate::random::Random;
 use crate::text::Tokenizer;
-use crate::train::{Better, Figures, Learner, Moment, Pass};
+use crate::train::{Better, Doctor, Figures, Learner, MaskingShares, Moment, Pass};
 use crate::{Error, Result};
 
 /// Tokens of a batch that is only measured.
@@ -20,6 +20,8 @@ const EVALUATION_TOKENS: usize = 4096;
 /// Held-out text is always masked like this, so that runs with other shares can be compared.
 const EVALUATION_MASK_RATE: f64 = 0.15;
 const EVALUATION_SEED: u64 = 0;
+/// So many tokens before the shares of masked ones are judged.
+const COUNTED_TOKENS: u64 = 50_000;
 
 /// The part of a run that goes over sequences of one length.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -191,6 +193,26 @@ impl Learner for Pretrain<'_> {
             return Err(Error::setting("position", format!("phase {} does not exist", place.phase)));
         }
         self.begin_phase(place.phase, place.position)
+    }
+
+    /// Budgets round the share of chosen tokens a little down in short sequences, and words that do not fit are passed over.
+    fn consult(&self, doctor: &mut Doctor) -> Option<String> {
+        let MaskCounts { tokens, chosen, masked, random } = self.feed.counts();
+        if tokens < COUNTED_TOKENS {
+            return None;
+        }
+        let of_chosen = |count: u64| count as f64 / chosen.max(1) as f64;
+        let options = &self.options.examples;
+        let most = options.most_predictions() as f64 / self.options.phases[self.phase].length as f64;
+        let wanted = MaskingShares { chosen: options.mask_rate.min(most), masked: 0.8, random: 0.1, kept: 0.1, tokens: 0 };
+        let real = MaskingShares {
+            chosen: chosen as f64 / tokens as f64,
+            masked: of_chosen(masked),
+            random: of_chosen(random),
+            kept: 1.0 - of_chosen(masked) - of_chosen(random),
+            tokens,
+        };
+        doctor.examine_masking(&wanted, &real)
     }
 
     fn save(&self, values: &[f32], directory: &Path) -> Result<()> {

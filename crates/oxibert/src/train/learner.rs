@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Figures;
+use super::{Doctor, Figures};
 use crate::Result;
 use crate::nn::Layout;
 
@@ -69,6 +69,11 @@ pub trait Learner {
 
     /// Goes on from a position.
     fn seek(&mut self, position: &Value) -> Result<()>;
+
+    /// What the doctor should see of the data; asked at every log.
+    fn consult(&self, _doctor: &mut Doctor) -> Option<String> {
+        None
+    }
 
     /// Writes the model's files into a directory.
     fn save(&self, values: &[f32], directory: &Path) -> Result<()>;

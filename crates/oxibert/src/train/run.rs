@@ -375,7 +375,11 @@ impl<'r> Run<'r> {
 
     fn tell(&mut self, event: &Event<'_>) -> Result<()> {
         self.watchers.iter_mut().try_for_each(|watcher| watcher.notice(event))?;
-        let warnings = self.doctor.as_mut().map(|doctor| doctor.examine(event)).unwrap_or_default();
+        let Some(doctor) = &mut self.doctor else { return Ok(()) };
+        let mut warnings = doctor.examine(event);
+        if matches!(event, Event::Log(_)) {
+            warnings.extend(self.learner.consult(doctor));
+        }
         for text in &warnings {
             let warning = Event::Warning { step: self.step, text };
             self.watchers.iter_mut().try_for_each(|watcher| watcher.notice(&warning))?;

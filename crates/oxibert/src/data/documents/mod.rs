@@ -149,8 +149,8 @@ fn check_parquet(input: &Input, column: &str) -> Result<()> {
 
 #[cfg(not(feature = "parquet"))]
 fn check_parquet(input: &Input, _column: &str) -> Result<()> {
-    let problem = "this build reads no Parquet; build with `cargo build --release --features parquet`, or convert the file to \
-                   JSON lines";
+    let problem = "this build reads no Parquet; build with `cargo build --release --features parquet`, or convert the \
+                   file to JSON lines";
     Err(Error::content(input.name(), None, problem))
 }
 
