@@ -83,7 +83,7 @@ impl ReadPieces for Reader {
         let (line, mut text, mut ends) = (self.row + 1, String::new(), Vec::new());
         while text.len() < BLOCK_BYTES && self.read_rows(&mut text, &mut ends)? {}
         let path = self.path.clone();
-        Ok((!ends.is_empty()).then(|| Piece { path, text, line, form: Form::Rows(ends) }))
+        Ok((!ends.is_empty()).then_some(Piece { path, text, line, form: Form::Rows(ends) }))
     }
 
     fn consumed(&self) -> u64 {
