@@ -44,7 +44,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(out.flush()?)
 }
 
-fn write_batches(out: &mut impl Write, feed: &mut Feed<'_>, sequences: usize, size: usize) -> std::io::Result<()> {
+fn write_batches(
+    out: &mut impl Write,
+    feed: &mut Feed<'_>,
+    sequences: usize,
+    size: usize,
+) -> std::io::Result<()> {
     let (mut batch, mut targets) = (Batch::new(), Targets::default());
     for first in (0..sequences).step_by(size) {
         feed.next(BatchSize::Sequences(size.min(sequences - first)), &mut batch, &mut targets);

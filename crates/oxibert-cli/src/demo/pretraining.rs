@@ -33,9 +33,12 @@ impl Demo<'_> {
     /// Tokens as pretraining reads them.
     pub(super) fn prepare(&mut self, corpus: &str, tokenizer: &Tokenizer, out: &Path) -> Result<Shards> {
         self.heading(7, "Documents become shards / 文档变成分片")?;
-        let documents =
-            Documents::of_corpus(Corpus::from_text("the world's corpus", corpus), &DocumentOptions::default())?;
-        let prepared = prepare(&documents, tokenizer, &PrepareOptions::default(), out, true, &Bars::new(false))?;
+        let documents = Documents::of_corpus(
+            Corpus::from_text("the world's corpus", corpus),
+            &DocumentOptions::default(),
+        )?;
+        let prepared =
+            prepare(&documents, tokenizer, &PrepareOptions::default(), out, true, &Bars::new(false))?;
         writeln!(
             self.out,
             "   {} documents, {} sentences, {} tokens; a model that only knew how frequent each is would have a loss of {:.2}",
@@ -67,7 +70,8 @@ impl Demo<'_> {
         };
         let settings = flags.decide(config.hidden_size, false)?;
         settings.apply(&mut config)?;
-        let start = Recipe::new("tiny", None, &config, settings, shards).begin(out, true, None, shards, tokenizer)?;
+        let start =
+            Recipe::new("tiny", None, &config, settings, shards).begin(out, true, None, shards, tokenizer)?;
         let options = Options {
             quiet: self.quiet,
             save_every: Every::Share(0.5),
@@ -120,7 +124,9 @@ impl Demo<'_> {
         for number in 0..GAPS as u64 {
             let language = if number % 2 == 0 { Language::English } else { Language::Chinese };
             let document = self.world.document(language, DOCUMENTS + number);
-            let Some((text, answer)) = gap(filler.tokenizer(), &document.sentences, language) else { continue };
+            let Some((text, answer)) = gap(filler.tokenizer(), &document.sentences, language) else {
+                continue;
+            };
             let masks = filler.fill(&text, 3)?;
             let guesses: Vec<String> = masks[0]
                 .candidates
@@ -151,7 +157,11 @@ fn gap(tokenizer: &Tokenizer, sentences: &[String], language: Language) -> Optio
             let continued = second.ids.get(place + 1).is_some_and(|&next| tokenizer.continues_word(next));
             let long = second.spans[place].range().len() >= 5 || language == Language::Chinese;
             let letters = pair[1][second.spans[place].range()].chars().all(char::is_alphabetic);
-            known(second.ids[place]) && !continued && !tokenizer.continues_word(second.ids[place]) && long && letters
+            known(second.ids[place])
+                && !continued
+                && !tokenizer.continues_word(second.ids[place])
+                && long
+                && letters
         })?;
         let span = second.spans[place].range();
         let answer = pair[1][span.clone()].to_owned();

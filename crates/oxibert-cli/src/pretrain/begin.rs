@@ -142,12 +142,17 @@ pub(super) fn resume(arguments: &Arguments, shards: &Shards) -> Result<Start> {
     let store = Store::open(&arguments.out)?;
     if !store.has_checkpoints()? {
         // Stopped before the first one was written: nothing is lost by starting at the beginning.
-        let weights = recipe.model.as_deref().map(|model| Weights::open(&hub::resolve(model)?).map_err(Into::into));
+        let weights =
+            recipe.model.as_deref().map(|model| Weights::open(&hub::resolve(model)?).map_err(Into::into));
         return recipe.at_first(weights.transpose().map_err(|error: anyhow::Error| error)?.as_ref(), store);
     }
     let latest = store.latest()?;
     for skipped in &latest.skipped {
-        remark(format_args!("note: {} is damaged ({}); going back", skipped.directory.display(), skipped.reason));
+        remark(format_args!(
+            "note: {} is damaged ({}); going back",
+            skipped.directory.display(),
+            skipped.reason
+        ));
     }
     let directory = &latest.checkpoint.directory;
     let config = recipe.config(&arguments.out)?;
@@ -162,10 +167,14 @@ pub(super) fn resume(arguments: &Arguments, shards: &Shards) -> Result<Start> {
 fn read_recipe(directory: &Path) -> Result<Recipe> {
     let path = directory.join(RUN_FILE);
     if !path.exists() {
-        bail!("--resume: there is no run in {} ({RUN_FILE} is missing); leave --resume out to begin one", directory.display());
+        bail!(
+            "--resume: there is no run in {} ({RUN_FILE} is missing); leave --resume out to begin one",
+            directory.display()
+        );
     }
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{}: not what a run of this version writes", path.display()))
+    serde_json::from_str(&text)
+        .with_context(|| format!("{}: not what a run of this version writes", path.display()))
 }
 
 /// A run goes on only with the data, the model and the settings that it was begun with.

@@ -164,7 +164,8 @@ pub(crate) fn train(
     };
     let entropy = Some(shards.prepared().unigram_entropy);
     let doctor = Doctor::new(DoctorOptions { unigram_entropy: entropy });
-    let mut run = Run::new(&mut task, values, optimizer, settings.schedule()?, run_options, &mut store).consult(doctor);
+    let mut run =
+        Run::new(&mut task, values, optimizer, settings.schedule()?, run_options, &mut store).consult(doctor);
     if let Some(checkpoint) = &checkpoint {
         run = run.resume(checkpoint)?;
     }
@@ -208,7 +209,10 @@ fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
     if let Some(evaluation) = &outcome.evaluation {
         writeln!(out, "{}", held_out_line(evaluation, *baseline))?;
     }
-    writeln!(out, "The model is in {place}, the best one in {place}/best, the curves in {place}/report.html. Try it:")?;
+    writeln!(
+        out,
+        "The model is in {place}, the best one in {place}/best, the curves in {place}/report.html. Try it:"
+    )?;
     writeln!(out, "  echo 'The capital of France is [MASK].' | oxibert fill --model {place}")?;
     Ok(out.flush()?)
 }
@@ -216,7 +220,8 @@ fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
 /// `Held-out text: loss 2.31 (perplexity 10.1), 55.2 % of masked tokens right (always "the": 6.1 %), …`
 pub(crate) fn held_out_line(evaluation: &Figures, baseline: Option<f64>) -> String {
     let mut parts = Vec::new();
-    if let (Some(loss), Some(perplexity)) = (evaluation.value("mlm_loss"), evaluation.value("mlm_perplexity")) {
+    if let (Some(loss), Some(perplexity)) = (evaluation.value("mlm_loss"), evaluation.value("mlm_perplexity"))
+    {
         parts.push(format!("masked tokens: loss {loss:.3}, perplexity {perplexity:.1}"));
     }
     if let Some(accuracy) = evaluation.value("mlm_accuracy") {

@@ -5,7 +5,9 @@ use clap::{Args, ValueEnum};
 use oxibert::data::pretrain::{BatchSize, ExampleOptions, Objective};
 use oxibert::model::{Config, Keep};
 use oxibert::task::pretrain::{Phase, PretrainOptions};
-use oxibert::train::{Algorithm, Decay, Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, Warmup, parse_duration};
+use oxibert::train::{
+    Algorithm, Decay, Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, Warmup, parse_duration,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -265,7 +267,11 @@ impl Settings {
             ensure!((0.0..1.0).contains(&value), "{flag}: it is {value}, expected 0 or more and below 1");
         }
         if let Some(tokens) = self.batch_tokens {
-            ensure!(tokens >= self.length, "--batch-tokens: {tokens} is less than one sequence of {}", self.length);
+            ensure!(
+                tokens >= self.length,
+                "--batch-tokens: {tokens} is less than one sequence of {}",
+                self.length
+            );
         }
         if let Some(long) = self.long_length {
             ensure!(long > self.length, "--long-length: {long} is not longer than --length {}", self.length);
@@ -299,8 +305,11 @@ impl Settings {
     }
 
     pub(crate) fn schedule(&self) -> Result<Schedule> {
-        let warmup =
-            if self.warmup < 1.0 { Warmup::Share(self.warmup) } else { Warmup::Steps(self.warmup.round() as u64) };
+        let warmup = if self.warmup < 1.0 {
+            Warmup::Share(self.warmup)
+        } else {
+            Warmup::Steps(self.warmup.round() as u64)
+        };
         let decay = match self.decay {
             DecayChoice::Linear => Decay::Linear,
             DecayChoice::Cosine => Decay::Cosine,
@@ -373,8 +382,9 @@ impl Settings {
         }
     }
 
-    /// The configuration with what these settings change about it.
+    /// Makes a configuration this run's: its heads, and what the settings change about it.
     pub(crate) fn apply(&self, config: &mut Config) -> Result<()> {
+        config.architectures = vec!["BertForPreTraining".to_owned()];
         if let Some(dropout) = self.dropout {
             config.hidden_dropout_prob = dropout;
             config.attention_probs_dropout_prob = dropout;

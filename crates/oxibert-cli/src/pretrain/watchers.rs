@@ -63,7 +63,9 @@ impl Scene<'_> {
         let mut baselines =
             vec![baseline("mlm_loss", self.shards.prepared().unigram_entropy, "unigram entropy / 一元熵")];
         baselines.extend(
-            self.baseline.map(|share| baseline("mlm_accuracy", share, "always the most frequent token / 总猜最常见词元")),
+            self.baseline.map(|share| {
+                baseline("mlm_accuracy", share, "always the most frequent token / 总猜最常见词元")
+            }),
         );
         let coin = "tossing a coin / 抛硬币";
         baselines.extend(["nsp_accuracy", "sop_accuracy"].map(|figure| baseline(figure, 0.5, coin)));

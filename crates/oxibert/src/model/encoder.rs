@@ -168,7 +168,16 @@ impl Encoder {
             }
             let mut weights = inspection.is_some().then(Vec::new);
             let pass = Pass { offsets: &batch.offsets, dropout, layer };
-            block.forward(numbers, pass, x, &mut blocks[layer % states], middle, feed_forward, y, weights.as_mut());
+            block.forward(
+                numbers,
+                pass,
+                x,
+                &mut blocks[layer % states],
+                middle,
+                feed_forward,
+                y,
+                weights.as_mut(),
+            );
             if let Some(inspection) = inspection.as_deref_mut() {
                 inspection.hidden_states.push(y.to_vec());
                 inspection.attentions.extend(weights);
@@ -194,23 +203,45 @@ impl Encoder {
     ) {
         for (layer, block) in self.blocks.iter().enumerate().rev() {
             let pass = Pass { offsets: &batch.offsets, dropout, layer };
-            let Activations { embeddings, blocks, inputs, outputs, middle, attention, feed_forward } = activations;
+            let Activations { embeddings, blocks, inputs, outputs, middle, attention, feed_forward } =
+                activations;
             let middle = fit(middle, d.len());
             let (x, state) = match keep {
                 Keep::Inputs => {
-                    let (x, state, y) = (&inputs[layer][..d.len()], &mut blocks[0], fit(&mut outputs[0], d.len()));
+                    let (x, state, y) =
+                        (&inputs[layer][..d.len()], &mut blocks[0], fit(&mut outputs[0], d.len()));
                     block.forward(values, pass, x, state, middle, feed_forward, y, None);
                     (x, &*state)
                 }
                 _ => {
                     block.attention.output_again(values, &mut blocks[layer].attention, middle);
-                    (self.input_again(values, layer, embeddings, blocks, fit(&mut outputs[0], d.len())), &blocks[layer])
+                    (
+                        self.input_again(values, layer, embeddings, blocks, fit(&mut outputs[0], d.len())),
+                        &blocks[layer],
+                    )
                 }
             };
             let dropped = dropout.feed_forward(layer);
-            block.feed_forward.backward(values, gradients, middle, dropped, &state.feed_forward, d, feed_forward);
+            block.feed_forward.backward(
+                values,
+                gradients,
+                middle,
+                dropped,
+                &state.feed_forward,
+                d,
+                feed_forward,
+            );
             let dropped = dropout.attention(layer);
-            block.attention.backward(values, gradients, x, pass.offsets, dropped, &state.attention, d, attention);
+            block.attention.backward(
+                values,
+                gradients,
+                x,
+                pass.offsets,
+                dropped,
+                &state.attention,
+                d,
+                attention,
+            );
         }
         self.embeddings.backward(values, gradients, batch, dropout.embeddings(), &activations.embeddings, d);
     }

@@ -19,11 +19,11 @@ mod pretraining;
 #[cfg(test)]
 mod tests;
 
+pub use crate::data::Targets;
 pub use bert::{Bert, BertWork};
 pub use checkpoint::{Checkpoint, Weights};
 pub use config::{Activation, Config, PRESETS, Positions};
 pub use encoder::{DropoutPlan, Inspection, Keep};
 pub use names::{Block, Kind, Param, Parts};
 pub use positions::sinusoids;
-pub use crate::data::Targets;
 pub use pretraining::{Losses, Pretraining, Work};

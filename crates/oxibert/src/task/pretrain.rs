@@ -5,7 +5,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::data::pretrain::{BatchSize, ExampleIds, ExampleOptions, Examples, Feed, MaskCounts, Objective, Position, hold_out};
+use crate::data::pretrain::{
+    BatchSize, ExampleIds, ExampleOptions, Examples, Feed, MaskCounts, Objective, Position, hold_out,
+};
 use crate::data::shard::Shards;
 use crate::data::{Batch, Targets};
 use crate::model::{Config, DropoutPlan, Keep, Losses, Pretraining, Work, checkpoint};
@@ -187,8 +189,9 @@ impl Learner for Pretrain<'_> {
     }
 
     fn seek(&mut self, position: &Value) -> Result<()> {
-        let place = Place::deserialize(position)
-            .map_err(|error| Error::setting("position", format!("the checkpoint's place in the data: {error}")))?;
+        let place = Place::deserialize(position).map_err(|error| {
+            Error::setting("position", format!("the checkpoint's place in the data: {error}"))
+        })?;
         if place.phase >= self.options.phases.len() {
             return Err(Error::setting("position", format!("phase {} does not exist", place.phase)));
         }
@@ -204,7 +207,13 @@ impl Learner for Pretrain<'_> {
         let of_chosen = |count: u64| count as f64 / chosen.max(1) as f64;
         let options = &self.options.examples;
         let most = options.most_predictions() as f64 / self.options.phases[self.phase].length as f64;
-        let wanted = MaskingShares { chosen: options.mask_rate.min(most), masked: 0.8, random: 0.1, kept: 0.1, tokens: 0 };
+        let wanted = MaskingShares {
+            chosen: options.mask_rate.min(most),
+            masked: 0.8,
+            random: 0.1,
+            kept: 0.1,
+            tokens: 0,
+        };
         let real = MaskingShares {
             chosen: chosen as f64 / tokens as f64,
             masked: of_chosen(masked),
@@ -241,7 +250,8 @@ fn check(config: &Config, tokenizer: &Tokenizer, shards: &Shards, options: &Pret
         return Err(Error::setting("length", problem));
     }
     if options.examples.objective.has_pairs() && config.type_vocab_size < 2 {
-        let problem = "it is 1, but sentence pairs need 2; choose the objective mlm or a configuration with 2";
+        let problem =
+            "it is 1, but sentence pairs need 2; choose the objective mlm or a configuration with 2";
         return Err(Error::setting("type_vocab_size", problem));
     }
     if shards.documents() == 0 {
@@ -296,7 +306,11 @@ fn held_out_batches(
     while left > 0 {
         let (mut batch, mut targets) = (Batch::new(), Targets::default());
         let length = options.phases[0].length;
-        feed.next(BatchSize::Sequences(left.min((EVALUATION_TOKENS / length).max(1))), &mut batch, &mut targets);
+        feed.next(
+            BatchSize::Sequences(left.min((EVALUATION_TOKENS / length).max(1))),
+            &mut batch,
+            &mut targets,
+        );
         left -= batch.sequences();
         batches.push((batch, targets));
     }

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Begin, Better, Doctor, Evaluation, Event, Figures, Learner, Moment, Optimizer, Schedule, Step, Store, Stored,
-    Watcher,
+    Begin, Better, Doctor, Evaluation, Event, Figures, Learner, Moment, Optimizer, Schedule, Step, Store,
+    Stored, Watcher,
 };
 use crate::{Error, Result};
 
@@ -343,7 +343,7 @@ impl<'r> Run<'r> {
         let best = figures.value(goal).is_some_and(|value| self.improve(value, better));
         if best {
             let (learner, values) = (&*self.learner, &self.values);
-            self.store.save_best(|directory| learner.save(values, directory))?;
+            self.store.save_best(self.step, |directory| learner.save(values, directory))?;
         }
         let (step, elapsed) = (self.step, self.elapsed());
         self.tell(&Event::Evaluation(Evaluation { step, figures: &figures, best, elapsed }))?;

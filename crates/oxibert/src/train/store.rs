@@ -234,9 +234,10 @@ impl Store {
         publish::publish(checkpoint, &self.best())
     }
 
-    /// Writes a model that no checkpoint has into `best/`.
-    pub fn save_best(&self, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-        files::with_temporary_dir(&self.best(), fill, |at| publish::publish(at, &self.best()))
+    /// Writes the model of `step`, of which there need be no checkpoint, into `best/`.
+    pub fn save_best(&self, step: u64, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let written = files::with_temporary_dir(&self.best(), fill, |at| publish::publish(at, &self.best()));
+        written.map_err(|source| self.unsaved(step, source))
     }
 
     /// Where the best model stands, once there is one.

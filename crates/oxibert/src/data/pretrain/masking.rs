@@ -39,8 +39,11 @@ pub(super) fn mask(
 ) -> MaskCounts {
     let budget = budget(options, example.ids.len());
     choose(options, ids, budget, random, example);
-    let mut counts =
-        MaskCounts { tokens: example.ids.len() as u64, chosen: example.masked.len() as u64, ..Default::default() };
+    let mut counts = MaskCounts {
+        tokens: example.ids.len() as u64,
+        chosen: example.masked.len() as u64,
+        ..Default::default()
+    };
     example.labels.clear();
     for &place in &example.masked {
         let token = &mut example.ids[place as usize];
@@ -63,7 +66,13 @@ fn budget(options: &ExampleOptions, length: usize) -> usize {
 }
 
 /// Writes the chosen places, in order, to `example.masked`.
-fn choose(options: &ExampleOptions, ids: &ExampleIds, budget: usize, random: &mut Random, example: &mut Example) {
+fn choose(
+    options: &ExampleOptions,
+    ids: &ExampleIds,
+    budget: usize,
+    random: &mut Random,
+    example: &mut Example,
+) {
     let words = words(options, ids, example);
     let mut order: Vec<u32> = (0..words.len() as u32).collect();
     random.shuffle(&mut order);

@@ -85,7 +85,9 @@ impl ExampleOptions {
     pub fn check(&self) -> Result<()> {
         let share = |name, value: f64, most: f64| match value > 0.0 && value <= most {
             true => Ok(()),
-            false => Err(Error::setting(name, format!("it is {value}, expected more than 0 and at most {most}"))),
+            false => {
+                Err(Error::setting(name, format!("it is {value}, expected more than 0 and at most {most}")))
+            }
         };
         share("mask rate", self.mask_rate, 0.9)?;
         if !(0.0..=1.0).contains(&self.short_probability) {
@@ -193,9 +195,14 @@ pub struct Examples<'s> {
 
 impl<'s> Examples<'s> {
     /// Examples of the documents of these numbers. Pairs need two documents at least.
-    pub fn new(shards: &'s Shards, documents: Vec<u32>, ids: ExampleIds, options: ExampleOptions) -> Result<Self> {
+    pub fn new(
+        shards: &'s Shards,
+        documents: Vec<u32>,
+        ids: ExampleIds,
+        options: ExampleOptions,
+    ) -> Result<Self> {
         options.check()?;
-        let least = if options.objective == Objective::MlmNsp { 2 } else { 1 };
+        let least = if options.objective == Objective::MlmNsp { LEAST_DOCUMENTS } else { 1 };
         if documents.len() < least {
             let problem = format!(
                 "{} document(s), but next-sentence prediction takes sentences of another document and needs two: separate \
@@ -214,7 +221,8 @@ impl<'s> Examples<'s> {
 
     /// Cuts all documents into this epoch's chunks and shuffles them.
     pub(crate) fn epoch(&self, epoch: u64) -> Epoch {
-        let seed = Random::new(self.options.seed, "pretraining epoch", self.options.masking_epoch(epoch)).bits();
+        let seed =
+            Random::new(self.options.seed, "pretraining epoch", self.options.masking_epoch(epoch)).bits();
         let mut chunks = chunks::of_all(self.shards, &self.documents, &self.options, seed);
         Random::new(self.options.seed, "example order", epoch).shuffle(&mut chunks);
         Epoch { seed, chunks }
@@ -237,12 +245,17 @@ impl Epoch {
     }
 }
 
-/// Parts `0..documents` into those for training and those held out, of which there is one at least where there are two
-/// documents. Which ones depends on their number alone, so that every run holds out the same.
+/// Sentence pairs need two documents to draw from, in either part.
+const LEAST_DOCUMENTS: usize = 2;
+
+/// Parts `0..documents` into those for training and those held out: two at least, or none where there are fewer than four
+/// or the share is 0. Which ones depends on their number alone, so that every run holds out the same.
 pub fn hold_out(documents: usize, share: f64) -> (Vec<u32>, Vec<u32>) {
     let wanted = (documents as f64 * share).round() as usize;
-    let least = usize::from(share > 0.0 && documents > 1);
-    let count = wanted.clamp(least, documents.saturating_sub(1).max(least));
+    let count = match documents >= 2 * LEAST_DOCUMENTS && share > 0.0 {
+        true => wanted.clamp(LEAST_DOCUMENTS, documents - LEAST_DOCUMENTS),
+        false => 0,
+    };
     let mut order: Vec<(u64, u32)> = (0..documents as u32)
         .map(|number| (Random::new(0, "held-out document", number.into()).bits(), number))
         .collect();

@@ -207,13 +207,13 @@ fn the_configuration_comes_last() {
 #[test]
 fn a_best_model_needs_no_checkpoint() {
     let (_directory, store) = run(&[]);
-    store.save_best(model(1)).unwrap();
-    let failed = store.save_best(|at| {
+    store.save_best(1, model(1)).unwrap();
+    let failed = store.save_best(1, |at| {
         write(&at.join("model.safetensors"), "half")?;
         Err(Error::setting("test", "it failed"))
     });
     assert!(failed.is_err());
-    store.save_best(model(3)).unwrap();
+    store.save_best(3, model(3)).unwrap();
     assert_eq!(fs::read(store.best().join("config.json")).unwrap(), b"{\"step\": 3}");
     assert_eq!(names(store.directory()), [".lock", "best", "checkpoints"]);
 }
@@ -260,7 +260,7 @@ fn a_full_disk_is_named() {
 fn a_new_run_wants_a_place_of_its_own() {
     let (directory, store) = run(&[7]);
     let path = store.directory().to_owned();
-    store.save_best(model(7)).unwrap();
+    store.save_best(7, model(7)).unwrap();
     store.publish(&store.place(7)).unwrap();
     let in_use = Store::open(&path).unwrap_err().to_string();
     assert!(in_use.contains("another run is training into it"), "{in_use}");
