@@ -55,7 +55,7 @@ def groups(model):
 @torch.no_grad()
 def evaluate(model, batches):
     model.eval()
-    loss = right = masked = pairs = pairs_right = 0
+    loss = right = masked = pairs = pairs_right = pairs_loss = 0
     for batch in batches:
         output = model(**{name: value for name, value in batch.items() if name not in ("labels", "next_sentence_label")})
         asked = batch["labels"] != IGNORED
@@ -64,9 +64,11 @@ def evaluate(model, batches):
         right += (logits.argmax(-1) == labels).sum().item()
         masked += len(labels)
         pairs += len(batch["next_sentence_label"])
+        pairs_loss += torch.nn.functional.cross_entropy(output.seq_relationship_logits, batch["next_sentence_label"], reduction="sum").item()
         pairs_right += (output.seq_relationship_logits.argmax(-1) == batch["next_sentence_label"]).sum().item()
     model.train()
-    return dict(mlm_loss=loss / masked, mlm_accuracy=right / masked, nsp_accuracy=pairs_right / max(pairs, 1))
+    pairs = max(pairs, 1)
+    return dict(mlm_loss=loss / masked, mlm_accuracy=right / masked, nsp_loss=pairs_loss / pairs, nsp_accuracy=pairs_right / pairs)
 
 
 def main():

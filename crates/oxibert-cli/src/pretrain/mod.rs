@@ -1,6 +1,7 @@
 //! `oxibert pretrain`: shards to a checkpoint.
 
 mod begin;
+mod flags;
 mod settings;
 mod watchers;
 
@@ -22,7 +23,8 @@ use crate::choices::Threads;
 use crate::numbers;
 use crate::output::{remark, results};
 pub(crate) use begin::{Recipe, Start};
-pub(crate) use settings::{Flags, Settings};
+pub(crate) use flags::Flags;
+pub(crate) use settings::Settings;
 use watchers::{Scene, Watchers};
 
 /// Shards to a pretrained checkpoint: masked tokens and sentence pairs
@@ -186,11 +188,6 @@ pub(crate) fn listen(stop: &Arc<AtomicBool>) -> Result<()> {
 
 fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
     let Trained { outcome, baseline, .. } = trained;
-    if arguments.json {
-        let mut out = results();
-        writeln!(out, "{}", figures(outcome, *baseline))?;
-        return Ok(out.flush()?);
-    }
     if !outcome.complete {
         remark(format_args!(
             "stopped after step {}, saved. Go on with:\n  oxibert pretrain {} --out {} --resume",
@@ -198,9 +195,13 @@ fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
             arguments.data.display(),
             arguments.out.display()
         ));
-        return Ok(());
     }
-    if arguments.quiet {
+    if arguments.json {
+        let mut out = results();
+        writeln!(out, "{}", figures(outcome, *baseline))?;
+        return Ok(out.flush()?);
+    }
+    if arguments.quiet || !outcome.complete {
         return Ok(());
     }
     let mut out = results();
@@ -217,7 +218,7 @@ fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// `Held-out text: loss 2.31 (perplexity 10.1), 55.2 % of masked tokens right (always "the": 6.1 %), …`
+/// `held-out text: masked tokens: loss 2.31, perplexity 10.1, 55.2 % right (…), sentence pairs: 97.1 % right`
 pub(crate) fn held_out_line(evaluation: &Figures, baseline: Option<f64>) -> String {
     let mut parts = Vec::new();
     if let (Some(loss), Some(perplexity)) = (evaluation.value("mlm_loss"), evaluation.value("mlm_perplexity"))
@@ -230,8 +231,8 @@ pub(crate) fn held_out_line(evaluation: &Figures, baseline: Option<f64>) -> Stri
         });
         parts.push(format!("{:.1} % right{beside}", 100.0 * accuracy));
     }
-    if let Some(accuracy) = evaluation.value("nsp_accuracy") {
-        parts.push(format!("sentence pairs: {:.1} % right", 100.0 * accuracy));
+    for (figure, what) in [("nsp_accuracy", "sentence pairs"), ("sop_accuracy", "sentence order")] {
+        parts.extend(evaluation.value(figure).map(|share| format!("{what}: {:.1} % right", 100.0 * share)));
     }
     format!("held-out text: {}", parts.join(", "))
 }
@@ -242,6 +243,7 @@ pub(crate) fn figures(outcome: &Outcome, baseline: Option<f64>) -> Value {
         "steps": outcome.step,
         "complete": outcome.complete,
         "seconds": outcome.seconds,
+        "data_share": outcome.data_seconds / outcome.step_seconds,
         "mlm_unigram_baseline": baseline,
     });
     for (name, value) in outcome.evaluation.iter().flat_map(Figures::iter) {

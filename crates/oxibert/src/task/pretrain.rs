@@ -1,6 +1,7 @@
 //! Pretraining: masked tokens and sentence pairs (section 3.1 of the paper).
 
 use std::path::Path;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -154,14 +155,17 @@ impl Learner for Pretrain<'_> {
 
     fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
         self.enter_phase(moment.progress).expect("every phase was tried at the door");
+        let begin = Instant::now();
         self.feed.next(self.options.phases[self.phase].batch, &mut self.batch, &mut self.targets);
+        let data_seconds = begin.elapsed().as_secs_f64();
         let seed = Random::new(self.options.examples.seed, "dropout", moment.pass).bits();
         let dropout = DropoutPlan::new(self.model.config(), seed);
         let Self { model, batch, targets, work, options, .. } = self;
         let losses = model.gradients(values, gradients, batch, targets, dropout, options.keep, work);
         let mut figures = Figures::default();
         add(&mut figures, &losses, batch, targets, options.examples.objective);
-        Pass { figures, tokens: batch.tokens() as u64, flops: flops(model.config(), batch, targets) }
+        let (tokens, flops) = (batch.tokens() as u64, flops(model.config(), batch, targets));
+        Pass { figures, tokens, flops, data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {

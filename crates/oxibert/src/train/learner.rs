@@ -26,6 +26,8 @@ pub struct Pass {
     pub tokens: u64,
     /// Floating-point operations of the matrix products.
     pub flops: u64,
+    /// Seconds that went into making the batch.
+    pub data_seconds: f64,
 }
 
 /// Whether a figure shall fall or rise.

@@ -3,6 +3,9 @@
 //! It knows nothing of the model or the data beyond [`Learner`]. What it computes is a function of the parameters at its
 //! start and the learner's position; watching, evaluating and saving change nothing.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -81,8 +84,10 @@ pub struct Outcome {
     pub seconds: f64,
     /// The last evaluation.
     pub evaluation: Option<Figures>,
-    /// Seconds that went into making batches and computing gradients, without evaluations and saves.
+    /// Seconds of this start that went into steps, without evaluations and saves.
     pub step_seconds: f64,
+    /// Of those, into making batches.
+    pub data_seconds: f64,
 }
 
 /// What a checkpoint holds beside parameters and moments.
@@ -117,6 +122,7 @@ pub struct Run<'r> {
     sick_steps: u32,
     window: Window,
     step_seconds: f64,
+    data_seconds: f64,
 }
 
 /// The steps since the last log.
@@ -168,6 +174,7 @@ impl<'r> Run<'r> {
             sick_steps: 0,
             window: Window::default(),
             step_seconds: 0.0,
+            data_seconds: 0.0,
         }
     }
 
@@ -229,8 +236,8 @@ impl<'r> Run<'r> {
         }
         let (step, seconds, complete) = (self.step, self.elapsed(), self.progress() >= 1.0);
         self.tell(&Event::End { step, complete, elapsed: seconds })?;
-        let step_seconds = self.step_seconds;
-        Ok((Outcome { step, complete, seconds, evaluation, step_seconds }, self.values))
+        let Self { step_seconds, data_seconds, values, .. } = self;
+        Ok((Outcome { step, complete, seconds, evaluation, step_seconds, data_seconds }, values))
     }
 
     fn elapsed(&self) -> f64 {
@@ -261,6 +268,7 @@ impl<'r> Run<'r> {
             done.figures.merge(&pass.figures);
             done.tokens += pass.tokens;
             done.flops += pass.flops;
+            self.data_seconds += pass.data_seconds;
         }
         let scale = 1.0 / passes as f32;
         done.gradient_norm = self.optimizer.step_scaled(&mut self.values, &self.gradients, lr as f32, scale);
