@@ -50,7 +50,7 @@ enum Verb {
     Vocab(vocab::Arguments),
     Tokenize(tokenize::Arguments),
     Prepare(prepare::Arguments),
-    Pretrain(pretrain::Arguments),
+    Pretrain(Box<pretrain::Arguments>),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
     Pull(pull::Arguments),

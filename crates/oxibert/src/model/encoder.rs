@@ -299,7 +299,7 @@ fn input_and_output<'a>(
     length: usize,
 ) -> (&'a [f32], &'a mut [f32]) {
     let [even, odd] = outputs;
-    let (before, after) = if layer % 2 == 0 { (odd, even) } else { (even, odd) };
+    let (before, after) = if layer.is_multiple_of(2) { (odd, even) } else { (even, odd) };
     let x = if layer == 0 { embeddings.y(length) } else { &before[..length] };
     (x, fit(after, length))
 }

@@ -46,7 +46,7 @@ pub enum Every {
 impl Every {
     fn is_due(self, step: u64, before: f64, now: f64) -> bool {
         match self {
-            Self::Steps(count) => step % count.max(1) == 0,
+            Self::Steps(count) => step.is_multiple_of(count.max(1)),
             Self::Share(share) => (now / share).floor() > (before / share).floor(),
         }
     }
@@ -314,7 +314,7 @@ impl<'r> Run<'r> {
         window.seconds += done.seconds;
         let step = self.describe(done);
         self.tell(&Event::Step(step))?;
-        if self.step % self.options.log_every.max(1) != 0 {
+        if !self.step.is_multiple_of(self.options.log_every.max(1)) {
             return Ok(());
         }
         let window = std::mem::take(&mut self.window);

@@ -64,7 +64,9 @@ impl Examples<'_> {
 
     fn lay_out(&self, texts: &[Text; 2], example: &mut Example) {
         let Example { ids, segments, continues, .. } = example;
-        (ids.clear(), segments.clear(), continues.clear());
+        ids.clear();
+        segments.clear();
+        continues.clear();
         ids.push(self.ids.cls);
         continues.push(false);
         let count = if self.options.objective.has_pairs() { 2 } else { 1 };

@@ -200,8 +200,7 @@ fn masked_language_alone_uses_every_token_once() {
     let shards = documents(50, 30);
     let options = ExampleOptions { objective: Objective::Mlm, short_probability: 0.0, ..Default::default() };
     let (examples, _) = all(&shards, options, 1);
-    let mut seen: Vec<u32> =
-        examples.iter().flat_map(|example| original(example)).filter(|&id| !IDS.is_special(id)).collect();
+    let mut seen: Vec<u32> = examples.iter().flat_map(original).filter(|&id| !IDS.is_special(id)).collect();
     let mut written = Vec::new();
     for number in 0..shards.documents() {
         let document = shards.document(number);

@@ -23,7 +23,8 @@ struct Toy {
 
 impl Toy {
     fn new() -> Self {
-        let param = Param { name: "x".to_owned(), shape: vec![8], block: Block::Embeddings, kind: Kind::Weight };
+        let param =
+            Param { name: "x".to_owned(), shape: vec![8], block: Block::Embeddings, kind: Kind::Weight };
         Self { layout: Layout::new(vec![param]), batches: 0, sick_from: u64::MAX, evaluations: Cell::new(0) }
     }
 }
@@ -119,7 +120,12 @@ fn options(steps: u64) -> RunOptions {
 }
 
 /// Runs the toy in `directory`, from its newest checkpoint on if there is one, until `stop_after`.
-fn run(directory: &Path, toy: &mut Toy, options: RunOptions, stop_after: u64) -> (Result<(Outcome, Vec<f32>)>, Vec<String>) {
+fn run(
+    directory: &Path,
+    toy: &mut Toy,
+    options: RunOptions,
+    stop_after: u64,
+) -> (Result<(Outcome, Vec<f32>)>, Vec<String>) {
     let mut store = match directory.exists() {
         true => Store::open(directory).unwrap(),
         false => Store::create(directory, false).unwrap(),
@@ -128,11 +134,18 @@ fn run(directory: &Path, toy: &mut Toy, options: RunOptions, stop_after: u64) ->
     let mut optimizer = Optimizer::new(&toy.layout, OptimizerOptions::default());
     let mut values = vec![0.0; 8];
     if let Some(Stored { directory, .. }) = &checkpoint {
-        optimizer = Optimizer::load(&directory.join(super::super::OPTIMIZER_FILE), &toy.layout, OptimizerOptions::default()).unwrap();
+        optimizer = Optimizer::load(
+            &directory.join(super::super::OPTIMIZER_FILE),
+            &toy.layout,
+            OptimizerOptions::default(),
+        )
+        .unwrap();
         let bytes = std::fs::read(directory.join("model.safetensors")).unwrap();
         values = bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect();
     }
-    let schedule = Schedule::new(ScheduleOptions { peak: 0.1, warmup: Warmup::Share(0.1), ..Default::default() }).unwrap();
+    let schedule =
+        Schedule::new(ScheduleOptions { peak: 0.1, warmup: Warmup::Share(0.1), ..Default::default() })
+            .unwrap();
     let stop = AtomicBool::new(false);
     let mut notes = Notes { said: Vec::new(), stop: &stop, stop_after };
     let mut run = Run::new(toy, values, optimizer, schedule, options, &mut store);
@@ -151,7 +164,8 @@ fn steps_logs_evaluations_and_saves_come_when_they_are_due() {
     assert_eq!((outcome.step, outcome.complete), (20, true));
     let evaluated = said.iter().filter(|line| line.starts_with("evaluation")).count();
     assert_eq!(evaluated, 4, "{said:?}");
-    let rest: Vec<&str> = said.iter().map(String::as_str).filter(|line| !line.starts_with("evaluation")).collect();
+    let rest: Vec<&str> =
+        said.iter().map(String::as_str).filter(|line| !line.starts_with("evaluation")).collect();
     let wanted = [
         "begin 0",
         "log 5 of 80 tokens",
@@ -167,7 +181,9 @@ fn steps_logs_evaluations_and_saves_come_when_they_are_due() {
     assert!(values.iter().all(|value| (0.5..1.5).contains(value)), "{values:?}");
     let kept = std::fs::read_dir(directory.path().join("run/checkpoints")).unwrap().count();
     assert_eq!(kept, 2);
-    assert!(directory.path().join("run/model.safetensors").exists() && directory.path().join("run/best").is_dir());
+    assert!(
+        directory.path().join("run/model.safetensors").exists() && directory.path().join("run/best").is_dir()
+    );
 }
 
 #[test]
@@ -177,7 +193,10 @@ fn an_interrupted_run_ends_with_the_same_bits() {
     let parts = directory.path().join("parts");
     for stop_after in [3, 11, 12] {
         let (part, said) = run(&parts, &mut Toy::new(), options(20), stop_after);
-        assert_eq!((part.unwrap().0.step, said.last().unwrap().as_str()), (stop_after, &*format!("end {stop_after} false")));
+        assert_eq!(
+            (part.unwrap().0.step, said.last().unwrap().as_str()),
+            (stop_after, &*format!("end {stop_after} false"))
+        );
     }
     let (last, said) = run(&parts, &mut Toy::new(), options(20), u64::MAX);
     assert_eq!(said[0], "begin 12");
