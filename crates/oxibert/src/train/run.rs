@@ -47,7 +47,11 @@ impl Every {
     fn is_due(self, step: u64, before: f64, now: f64) -> bool {
         match self {
             Self::Steps(count) => step.is_multiple_of(count.max(1)),
-            Self::Share(share) => (now / share).floor() > (before / share).floor(),
+            // Three tenths of a run are its third tenth, whatever 0.3 / 0.1 is in binary.
+            Self::Share(share) => {
+                let part = |progress: f64| (progress / share + 1e-9).floor();
+                part(now) > part(before)
+            }
         }
     }
 }

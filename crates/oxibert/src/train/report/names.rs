@@ -3,11 +3,12 @@
 use super::axis::Unit;
 
 /// Names that runs give their numbers, as people call them.
-const NAMES: [(&str, &str, &str); 14] = [
+const NAMES: [(&str, &str, &str); 15] = [
     ("loss", "Loss", "损失"),
     ("accuracy", "Accuracy", "准确率"),
     ("mlm_loss", "Masked-token loss", "遮盖词损失"),
     ("mlm_accuracy", "Masked-token accuracy", "遮盖词准确率"),
+    ("mlm_perplexity", "Perplexity", "困惑度"),
     ("nsp_loss", "Next-sentence loss", "下一句损失"),
     ("nsp_accuracy", "Next-sentence accuracy", "下一句准确率"),
     ("sop_loss", "Sentence-order loss", "句序损失"),
