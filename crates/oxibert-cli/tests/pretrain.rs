@@ -229,5 +229,10 @@ fn what_does_not_fit_is_refused_and_nothing_is_lost() {
     done(at, &["prepare", "corpus.txt", "--model", "vocab2", "--out", "shards2", "--quiet"]);
     let refusal = refused(at, &["pretrain", "shards2", "--out", "run", "--resume"]);
     assert!(refusal.contains("not the shards"), "{refusal}");
+    let refusal = refused(at, &["pretrain", "shards2", "--model", "run", "--out", "new"]);
+    assert!(refusal.contains("another vocabulary"), "{refusal}");
+    fs::copy(at.join("vocab/tokenizer.json"), at.join("shards2/tokenizer.json")).unwrap();
+    let refusal = refused(at, &["pretrain", "shards2", "--config", "tiny", "--out", "new"]);
+    assert!(refusal.contains("another vocabulary") && !at.join("new").exists(), "{refusal}");
     assert!(result(at, "run") == before);
 }

@@ -54,7 +54,7 @@ pub(crate) struct Recipe {
 
 /// A new run in `out`.
 pub(super) fn anew(arguments: &Arguments, shards: &Shards, tokenizer: &Tokenizer) -> Result<Start> {
-    let (mut config, weights) = open(arguments, tokenizer.vocab().len())?;
+    let (mut config, weights) = open(arguments, tokenizer)?;
     let settings = arguments.flags.decide(config.hidden_size, weights.is_some())?;
     settings.apply(&mut config)?;
     let name = arguments.model.as_ref().or(arguments.config.as_ref()).map_or(DEFAULT_PRESET, String::as_str);
@@ -63,14 +63,34 @@ pub(super) fn anew(arguments: &Arguments, shards: &Shards, tokenizer: &Tokenizer
 }
 
 /// The shape, and the weights to start from.
-fn open(arguments: &Arguments, vocab_size: usize) -> Result<(Config, Option<Weights>)> {
+fn open(arguments: &Arguments, tokenizer: &Tokenizer) -> Result<(Config, Option<Weights>)> {
     match &arguments.model {
         Some(model) => {
-            let Checkpoint { config, weights } = Checkpoint::open(&hub::resolve(model)?)?;
+            let place = hub::resolve(model)?;
+            check_vocabulary(&place, tokenizer)?;
+            let Checkpoint { config, weights } = Checkpoint::open(&place)?;
             Ok((config, Some(weights)))
         }
-        None => Ok((shape(arguments.config.as_deref().unwrap_or(DEFAULT_PRESET), vocab_size)?, None)),
+        None => {
+            let name = arguments.config.as_deref().unwrap_or(DEFAULT_PRESET);
+            Ok((shape(name, tokenizer.vocab().len())?, None))
+        }
     }
+}
+
+/// A model goes on only with its own words: with others it would run, and learn all of them anew. A checkpoint without a
+/// tokenizer cannot be asked.
+fn check_vocabulary(model: &Path, data: &Tokenizer) -> Result<()> {
+    let Ok(own) = Tokenizer::load(model) else { return Ok(()) };
+    if own.vocab().fingerprint() != data.vocab().fingerprint() {
+        bail!(
+            "--model: the shards are of another vocabulary ({} tokens) than {} ({}); prepare the text anew with --model {1}",
+            data.vocab().len(),
+            model.display(),
+            own.vocab().len(),
+        );
+    }
+    Ok(())
 }
 
 /// A preset, or what a file says.
@@ -142,9 +162,11 @@ pub(super) fn resume(arguments: &Arguments, shards: &Shards) -> Result<Start> {
     let store = Store::open(&arguments.out)?;
     if !store.has_checkpoints()? {
         // Stopped before the first one was written: nothing is lost by starting at the beginning.
-        let weights =
-            recipe.model.as_deref().map(|model| Weights::open(&hub::resolve(model)?).map_err(Into::into));
-        return recipe.at_first(weights.transpose().map_err(|error: anyhow::Error| error)?.as_ref(), store);
+        let weights = match &recipe.model {
+            Some(model) => Some(Weights::open(&hub::resolve(model)?)?),
+            None => None,
+        };
+        return recipe.at_first(weights.as_ref(), store);
     }
     let latest = store.latest()?;
     for skipped in &latest.skipped {

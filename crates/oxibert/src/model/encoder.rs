@@ -203,61 +203,34 @@ impl Encoder {
     ) {
         for (layer, block) in self.blocks.iter().enumerate().rev() {
             let pass = Pass { offsets: &batch.offsets, dropout, layer };
-            let Activations { embeddings, blocks, inputs, outputs, middle, attention, feed_forward } =
-                activations;
-            let middle = fit(middle, d.len());
-            let (x, state) = match keep {
-                Keep::Inputs => {
-                    let (x, state, y) =
-                        (&inputs[layer][..d.len()], &mut blocks[0], fit(&mut outputs[0], d.len()));
-                    block.forward(values, pass, x, state, middle, feed_forward, y, None);
-                    (x, &*state)
-                }
-                _ => {
-                    block.attention.output_again(values, &mut blocks[layer].attention, middle);
-                    (
-                        self.input_again(values, layer, embeddings, blocks, fit(&mut outputs[0], d.len())),
-                        &blocks[layer],
-                    )
-                }
-            };
-            let dropped = dropout.feed_forward(layer);
-            block.feed_forward.backward(
-                values,
-                gradients,
-                middle,
-                dropped,
-                &state.feed_forward,
-                d,
-                feed_forward,
-            );
-            let dropped = dropout.attention(layer);
-            block.attention.backward(
-                values,
-                gradients,
-                x,
-                pass.offsets,
-                dropped,
-                &state.attention,
-                d,
-                attention,
-            );
+            self.restore(values, pass, keep, d.len(), activations);
+            block.backward(values, gradients, pass, keep, activations, d);
         }
         self.embeddings.backward(values, gradients, batch, dropout.embeddings(), &activations.embeddings, d);
     }
 
-    /// What a block read: the output of the one before it, made again in `x`.
-    fn input_again<'a>(
+    /// Makes again what backward needs of a block and forward did not keep: all but its input, or what it wrote to the
+    /// buffers that all blocks share.
+    fn restore(
         &self,
         values: &[f32],
-        layer: usize,
-        embeddings: &'a embeddings::State,
-        blocks: &mut [BlockState],
-        x: &'a mut [f32],
-    ) -> &'a [f32] {
-        let Some(before) = layer.checked_sub(1) else { return embeddings.y(x.len()) };
-        self.blocks[before].feed_forward.output_again(values, &mut blocks[before].feed_forward, x);
-        x
+        pass: Pass<'_>,
+        keep: Keep,
+        length: usize,
+        activations: &mut Activations,
+    ) {
+        let Activations { blocks, inputs, outputs, middle, feed_forward, .. } = activations;
+        let (block, layer) = (&self.blocks[pass.layer], pass.layer);
+        let (middle, output) = (fit(middle, length), fit(&mut outputs[0], length));
+        if keep == Keep::Inputs {
+            let (x, state) = (&inputs[layer][..length], &mut blocks[0]);
+            return block.forward(values, pass, x, state, middle, feed_forward, output, None);
+        }
+        block.attention.output_again(values, &mut blocks[layer].attention, middle);
+        if let Some(before) = layer.checked_sub(1) {
+            let (layer, state) = (&self.blocks[before].feed_forward, &mut blocks[before].feed_forward);
+            layer.output_again(values, state, output);
+        }
     }
 }
 
@@ -278,6 +251,29 @@ impl Block {
         self.attention.forward(numbers, x, pass.offsets, dropouts, &mut state.attention, middle, weights);
         let dropout = pass.dropout.feed_forward(pass.layer);
         self.feed_forward.forward(numbers, middle, dropout, &mut state.feed_forward, scratch, y);
+    }
+
+    /// `d`: dy [N, H] becomes dx; what forward did not keep was restored.
+    fn backward(
+        &self,
+        values: &[f32],
+        gradients: &mut [f32],
+        pass: Pass<'_>,
+        keep: Keep,
+        activations: &mut Activations,
+        d: &mut [f32],
+    ) {
+        let Activations { embeddings, blocks, inputs, outputs, middle, attention, feed_forward } =
+            activations;
+        let (x, state) = match (keep, pass.layer) {
+            (Keep::Inputs, layer) => (&inputs[layer][..d.len()], &blocks[0]),
+            (_, 0) => (embeddings.y(d.len()), &blocks[0]),
+            (_, layer) => (&outputs[0][..d.len()], &blocks[layer]),
+        };
+        let (middle, dropout) = (&middle[..d.len()], pass.dropout.feed_forward(pass.layer));
+        self.feed_forward.backward(values, gradients, middle, dropout, &state.feed_forward, d, feed_forward);
+        let dropouts = pass.dropout.attention(pass.layer);
+        self.attention.backward(values, gradients, x, pass.offsets, dropouts, &state.attention, d, attention);
     }
 }
 

@@ -110,21 +110,6 @@ impl<'s> Pretrain<'s> {
         &self.model
     }
 
-    /// How many examples the first epoch has.
-    pub fn epoch_length(&self) -> usize {
-        self.feed.epoch_length()
-    }
-
-    /// How many sequences are measured at each evaluation.
-    pub fn evaluation_sequences(&self) -> usize {
-        self.held_out.iter().map(|(batch, _)| batch.sequences()).sum()
-    }
-
-    /// What was masked since this start.
-    pub fn mask_counts(&self) -> MaskCounts {
-        self.feed.counts()
-    }
-
     /// The share of held-out predictions that are this token: what guessing it every time would get right.
     pub fn baseline(&self, token: u32) -> Option<f64> {
         let labels = || self.held_out.iter().flat_map(|(_, targets)| &targets.labels);
@@ -154,7 +139,7 @@ impl Learner for Pretrain<'_> {
     }
 
     fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
-        self.enter_phase(moment.progress).expect("every phase was tried at the door");
+        self.enter_phase(moment.progress).expect("what is refused does not depend on the phase");
         let begin = Instant::now();
         self.feed.next(self.options.phases[self.phase].batch, &mut self.batch, &mut self.targets);
         let data_seconds = begin.elapsed().as_secs_f64();
@@ -237,6 +222,11 @@ impl Learner for Pretrain<'_> {
 /// Refuses what does not fit, before anything is trained.
 fn check(config: &Config, tokenizer: &Tokenizer, shards: &Shards, options: &PretrainOptions) -> Result<()> {
     let tokens = tokenizer.vocab().len();
+    if tokenizer.vocab().fingerprint() != shards.prepared().vocab_fingerprint {
+        let problem =
+            "the shards were made with another vocabulary than the one beside them; prepare the text again";
+        return Err(Error::setting("data", problem));
+    }
     if config.vocab_size < tokens {
         let problem = format!(
             "the configuration has {}, but the data's vocabulary has {tokens} tokens; set it to {tokens}, or prepare the data \

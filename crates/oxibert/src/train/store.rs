@@ -229,11 +229,6 @@ impl Store {
         publish::publish(checkpoint, &self.directory)
     }
 
-    /// Shows the model of a checkpoint in `best/`.
-    pub fn publish_best(&self, checkpoint: &Path) -> Result<()> {
-        publish::publish(checkpoint, &self.best())
-    }
-
     /// Writes the model of `step`, of which there need be no checkpoint, into `best/`.
     pub fn save_best(&self, step: u64, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let written = files::with_temporary_dir(&self.best(), fill, |at| publish::publish(at, &self.best()));

@@ -180,7 +180,7 @@ fn the_run_is_a_model_at_any_time() {
         let saved = save(&mut store, step);
         store.publish(&saved).unwrap();
         store.publish(&saved).unwrap();
-        store.publish_best(&saved).unwrap();
+        store.save_best(step, model(step)).unwrap();
         assert_eq!(names(store.directory()).len(), 4 + published.len(), "{:?}", names(store.directory()));
         assert_eq!(names(&store.best()), published);
         for name in ["config.json", "model.safetensors", "1_Pooling/config.json"] {
