@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use oxibert::data::shard::Shards;
 use oxibert::task::pretrain::Pretrain;
-use oxibert::text::Tokenizer;
+use oxibert::text::{Tokenizer, Vocab};
 use oxibert::train::{Doctor, DoctorOptions, Every, Figures, Outcome, Report, Run, RunOptions};
 use serde_json::{Value, json};
 
@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         report: None,
     };
     let trained = train(start, &shards, &tokenizer, &options, &stop)?;
-    summarise(arguments, &trained)
+    summarise(arguments, &trained, tokenizer.vocab())
 }
 
 /// How long the machine's peak is measured.
@@ -186,7 +186,7 @@ pub(crate) fn listen(stop: &Arc<AtomicBool>) -> Result<()> {
     Ok(())
 }
 
-fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
+fn summarise(arguments: &Arguments, trained: &Trained, vocab: &Vocab) -> Result<()> {
     let Trained { outcome, baseline, .. } = trained;
     if !outcome.complete {
         remark(format_args!(
@@ -214,8 +214,19 @@ fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
         out,
         "The model is in {place}, the best one in {place}/best, the curves in {place}/report.html. Try it:"
     )?;
-    writeln!(out, "  echo 'The capital of France is [MASK].' | oxibert fill --model {place}")?;
+    writeln!(out, "  echo '{}' | oxibert fill --model {place}", question(vocab))?;
     Ok(out.flush()?)
+}
+
+/// Something to ask a model of this vocabulary: in Chinese if most of its tokens are.
+fn question(vocab: &Vocab) -> &'static str {
+    // The block of the common characters; the rare ones beyond it decide nothing.
+    let chinese = |token: &&str| token.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter));
+    if 2 * vocab.tokens().filter(chinese).count() > vocab.len() {
+        "巴黎是[MASK]国的首都。"
+    } else {
+        "The capital of France is [MASK]."
+    }
 }
 
 /// `held-out text: masked tokens: loss 2.31, perplexity 10.1, 55.2 % right (…), sentence pairs: 97.1 % right`
@@ -250,4 +261,16 @@ pub(crate) fn figures(outcome: &Outcome, baseline: Option<f64>) -> Value {
         all[name] = json!(value);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_asked_in_its_own_language() {
+        let asked = |tokens: &[&str]| question(&Vocab::from_tokens(tokens).unwrap());
+        assert!(asked(&["[UNK]", "the", "capital", "国", "##国"]).contains("France"));
+        assert!(asked(&["[UNK]", "国", "##国", "首", "都", "the"]).contains('国'));
+    }
 }

@@ -74,13 +74,26 @@ pub struct Document {
 pub struct World {
     seed: u64,
     facts: Facts,
+    only: Option<Genre>,
 }
 
 impl World {
     /// The world that belongs to a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, facts: Facts::new(seed) }
+        Self { seed, facts: Facts::new(seed), only: None }
+    }
+
+    /// The same world, but all its documents are of one genre.
+    ///
+    /// ```
+    /// # use oxibert::world::{Genre, Language, World};
+    /// let world = World::new(1).only(Genre::Workday);
+    /// assert!((0..5).all(|index| world.document(Language::Chinese, index).genre == Genre::Workday));
+    /// ```
+    #[must_use]
+    pub fn only(self, genre: Genre) -> Self {
+        Self { only: Some(genre), ..self }
     }
 
     /// Document number `index` in a language; the same events for every language.
@@ -94,7 +107,8 @@ impl World {
     /// ```
     #[must_use]
     pub fn document(&self, language: Language, index: u64) -> Document {
-        let (genre, story) = genre::story(&self.facts, Random::new(self.seed, "world story", index));
+        let (genre, story) =
+            genre::story(&self.facts, self.only, Random::new(self.seed, "world story", index));
         let purpose = match language {
             Language::English => "world english",
             Language::Chinese => "world chinese",
