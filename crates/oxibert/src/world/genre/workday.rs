@@ -40,26 +40,26 @@ static ARRIVED: Frame = frame(
     &[
         "[at dawn|in the morning] the {job} took {who.his} {tool} to {spot.the}.",
         "the {job} was {spot.at} early, with {who.his} {tool}.",
-        "[the {job}|{who}] cleaned {who.his} {tool} {spot.at}.",
-        "[the {job}|{who}] came to {spot.the} to {work}.",
+        "the {job} cleaned {who.his} {tool} {spot.at}.",
+        "like any good {job}, {who} came to {spot.the} early.",
     ],
     &[
         "[清早|早上]{job}带着{tool}来到{spot}。",
         "{job}带着{tool}，早早到了{spot}。",
-        "[{job}|{who}]在{spot.at}擦了擦{tool}。",
-        "[{job}|{who}]来到{spot}，准备{work}。",
+        "{job}在{spot.at}擦了擦{tool}。",
+        "和所有好{job}一样，{who}早早来到{spot}。",
     ],
 );
 static WORKED: Frame = frame(
     &[
-        "[the {job}|{who}] took {tool.the} and began to {work}.",
-        "[the {job}|{who}] {work.past} {spot.at} [for {h.hours}|without a rest].",
+        "the {job} took {tool.the} and began to {work}.",
+        "the {job} {work.past} {spot.at} [for {h.hours}|without a rest].",
         "with {tool.the} in hand, the {job} {work.past}.",
         "a {job} needs [time|care] to {work}.",
     ],
     &[
-        "[{job}|{who}]拿起{tool}，开始{work}。",
-        "[{job}|{who}]在{spot.at}{work}，[忙了{h.hours}|没有休息]。",
+        "{job}拿起{tool}，开始{work}。",
+        "{job}在{spot.at}{work}，[忙了{h.hours}|没有休息]。",
         "{job}手里拿着{tool}，忙着{work}。",
         "{job}{work}要花[时间|心思]。",
     ],
@@ -78,25 +78,25 @@ static LOST: Frame = frame(
 );
 static FOUND: Frame = frame(
     &[
-        "{guest.a} found {tool.the} beside the {what.s}.",
-        "{tool.the} {tool.was} still {spot.at}, beside the {what.s}.",
-        "{guest.a} brought {tool.the} back to {spot.the}.",
+        "{guest.a} found the {job}'s {tool} beside the {what.s}.",
+        "the {job} found {tool.the} beside the {what.s}.",
+        "{guest.a} brought {tool.the} back to the {job}.",
     ],
     &[
-        "{guest.a}在{what}旁边找到了{tool}。",
-        "{tool}还在{spot.at}，就在{what}旁边。",
-        "{guest.a}把{tool}送回了{spot}。",
+        "{guest.a}在{what}旁边找到了{job}的{tool}。",
+        "{job}在{what}旁边找到了{tool}。",
+        "{guest.a}把{tool}还给了{job}。",
     ],
 );
 static TAUGHT: Frame = frame(
     &[
         "the {job} showed {guest.a} how to {work}.",
-        "\"May I {work} too?\" asked {guest.a} {spot.at}.",
+        "\"May I {work} too?\" {guest.a} asked the {job}.",
         "{guest.a} tried {tool.the}, and the {job} [smiled|laughed].",
     ],
     &[
         "{job}教{guest.a}{work}。",
-        "“我也能{work}吗？”{guest.a}在{spot.at}问。",
+        "“我也能{work}吗？”{guest.a}问{job}。",
         "{guest.a}试了试{tool}，{job}[笑了|大笑]。",
     ],
 );
@@ -110,59 +110,63 @@ static KNOWN: Frame = frame(
 );
 static RESTED: Frame = frame(
     &[
-        "[the {job}|{who}] put {tool.the} down and rested {spot.at}.",
+        "the {job} put {tool.the} down and rested {spot.at}.",
         "the {job} sat {spot.at} and looked at the {what.s}.",
         "{guest.a} brought water to {spot.the} for the {job}.",
     ],
     &[
-        "[{job}|{who}]放下{tool}，在{spot.at}歇了歇。",
+        "{job}放下{tool}，在{spot.at}歇了歇。",
         "{job}坐在{spot.at}，看着{what}。",
         "{guest.a}给{spot.at}的{job}送来了水。",
     ],
 );
 static READY: Frame = frame(
     &[
-        "soon {n:what} were ready {spot.at}.",
+        "the {job} had {n:what} ready {spot.at}.",
         "after {h.hours}, the {job} had {n:what}.",
-        "[the {job}|{who}] counted {n:what} {spot.at}.",
+        "the {job} counted {n:what} {spot.at}.",
     ],
     &[
-        "不久，{spot.at}就有了{n:what}。",
+        "{job}在{spot.at}备好了{n:what}。",
         "过了{h.hours}，{job}有了{n:what}。",
-        "[{job}|{who}]在{spot.at}数了数，有{n:what}。",
+        "{job}在{spot.at}数了数，有{n:what}。",
     ],
 );
 static PRAISED: Frame = frame(
     &[
-        "\"What fine {what.s}!\" said {guest.a} {spot.at}.",
+        "\"What fine {what.s}!\" {guest.a} told the {job}.",
         "{guest.a} praised the {job} and the {what.s}.",
-        "\"Nobody can {work} like this {job},\" said {guest.a}.",
+        "\"No {job} can {work} like {who.name},\" said {guest.a}.",
     ],
     &[
-        "“多好的{what}！”{guest.a}在{spot.at}说。",
+        "“多好的{what}！”{guest.a}对{job}说。",
         "{guest.a}夸了{job}，也夸了{what}。",
-        "“谁也不如这位{job}会{work}。”{guest.a}说。",
+        "“没有哪位{job}比{who.name}更会{work}。”{guest.a}说。",
     ],
 );
 static SOLD: Frame = frame(
     &[
         "{guest.a} bought {m:what} from the {job}.",
         "the {job} sold {m:what} for {t.coins}.",
-        "{guest.a} came to {spot.the} for {m:what}.",
+        "{guest.a} came to the {job} for {m:what}.",
     ],
     &[
         "{guest.a}向{job}买了{m:what}。",
         "{job}卖了{m:what}，收了{t.coins}。",
-        "{guest.a}来到{spot}，要了{m:what}。",
+        "{guest.a}来找{job}，要了{m:what}。",
     ],
 );
 static LEFT: Frame = frame(
     &[
-        "{r:what} were left {spot.at}.",
+        "the {job} had {r:what} left {spot.at}.",
         "the {job} still had {r:what}.",
         "of the {n:what}, the {job} kept {r}.",
     ],
-    &["{spot.at}还剩{r:what}。", "{job}还有{r:what}。", "{n:what}里，{job}留下了{r.of}{what.measure}。"],
+    &[
+        "{job}的{spot.at}还剩{r:what}。",
+        "{job}还有{r:what}。",
+        "{n:what}里，{job}留下了{r.of}{what.measure}。",
+    ],
 );
 static CLOSED: Frame = frame(
     &[
