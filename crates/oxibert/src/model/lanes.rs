@@ -12,6 +12,9 @@ use crate::nn::{Numbers, fit};
 
 /// Tokens of a lane at least: fewer rows do not pay for walking through all matrices.
 const LEAST: usize = 256;
+/// Wider matrices do not fit into the caches that lanes would read them from side by side: BERT-base, 8 x 128 tokens, was a
+/// tenth slower in lanes, while MiniLM (384) gained.
+const WIDEST: usize = 512;
 /// Lanes for each thread: a thread that is held up leaves one to the others.
 const PER_THREAD: usize = 2;
 
@@ -52,7 +55,7 @@ impl Lanes {
             encoder.forward(numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None)
         };
         let cuts = cut(&batch.offsets, (threads() * PER_THREAD).min(batch.tokens() / LEAST));
-        if threads() == 1 || cuts.len() <= 2 {
+        if threads() == 1 || cuts.len() <= 2 || encoder.hidden() > WIDEST {
             return encoder.forward(numbers, batch, DropoutPlan::OFF, Keep::Nothing, self.whole(), None);
         }
         self.reserve(cuts.len() - 1);
