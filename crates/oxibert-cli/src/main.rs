@@ -8,20 +8,26 @@ mod choices;
 mod convert;
 mod demo;
 mod embed;
+mod evaluate;
 mod fill;
+mod finetune;
+mod given;
 mod hub;
 mod inspect;
 mod live;
 mod numbers;
 mod output;
+mod predict;
 mod prepare;
 mod pretrain;
 mod progress;
 mod pull;
 mod replace;
 mod table;
+mod tasks;
 mod tokenize;
 mod vocab;
+mod watchers;
 
 use std::process::ExitCode;
 
@@ -51,6 +57,9 @@ enum Verb {
     Tokenize(tokenize::Arguments),
     Prepare(prepare::Arguments),
     Pretrain(Box<pretrain::Arguments>),
+    Finetune(Box<finetune::Arguments>),
+    Evaluate(evaluate::Arguments),
+    Predict(predict::Arguments),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
     Pull(pull::Arguments),
@@ -67,6 +76,9 @@ fn main() -> ExitCode {
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
         Verb::Prepare(arguments) => prepare::run(&arguments),
         Verb::Pretrain(arguments) => pretrain::run(&arguments),
+        Verb::Finetune(arguments) => finetune::run(&arguments),
+        Verb::Evaluate(arguments) => evaluate::run(&arguments),
+        Verb::Predict(arguments) => predict::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Pull(arguments) => pull::run(&arguments),

@@ -1,10 +1,14 @@
 //! `oxibert demo`: everything that exists, on the embedded world, without any data.
 
+mod finetuning;
 mod gaps;
 mod pretraining;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -21,6 +25,7 @@ use crate::choices::Threads;
 use crate::output::{remark, results};
 use crate::progress::Bars;
 use crate::table;
+use crate::watchers::listen;
 
 /// See everything work on a made-up world, without any data
 ///
@@ -85,7 +90,17 @@ struct Figures {
     mlm_accuracy: Option<f64>,
     mlm_unigram_baseline: Option<f64>,
     nsp_accuracy: Option<f64>,
+    /// By the task's name.
+    tasks: BTreeMap<String, TaskFigures>,
     seconds: f64,
+}
+
+/// What a task came to.
+#[derive(Debug, Serialize)]
+struct TaskFigures {
+    figure: &'static str,
+    with: f64,
+    without: f64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -100,6 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         seed: arguments.seed,
         steps: arguments.steps,
         quiet: arguments.json,
+        stop: listen()?,
         out: &mut out,
         figures: Figures::default(),
     };
@@ -165,6 +181,8 @@ struct Demo<'o> {
     seed: u64,
     steps: u64,
     quiet: bool,
+    /// Set when somebody wants it to end.
+    stop: Arc<AtomicBool>,
     out: &'o mut dyn Write,
     figures: Figures,
 }
@@ -185,6 +203,7 @@ impl Demo<'_> {
         let mut trained = self.pretrain(&shards, &tokenizer, &model, &out.join("report.html"))?;
         if self.figures.complete {
             self.fill_gaps(&model, &mut trained.report)?;
+            self.finetune(&model, &out.join("tasks"), &mut trained.report)?;
         }
         self.figures.seconds = start.elapsed().as_secs_f64();
         save_figures(out, &self.figures)?;

@@ -1,8 +1,6 @@
 //! The demo's second half: a tiny BERT learns the world's language, and is asked about documents it has never seen.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use oxibert::data::prepare::{PrepareOptions, prepare};
@@ -17,18 +15,19 @@ use crate::pretrain::{self, Flags, Options, Recipe, Settings, Trained};
 use crate::progress::Bars;
 
 /// About a minute and a half on two cores.
-pub(super) const STEPS: u64 = 10_000;
-/// Small batches: a model that has learned nothing yet gets on by the number of steps, not by their exactness.
-const BATCH: usize = 8;
-/// Sentences of the world are short: pairs of this length hold some of each side.
-const LENGTH: usize = 64;
-const RATE: f64 = 2e-3;
+pub(super) const STEPS: u64 = 3000;
+const BATCH: usize = 32;
+/// A sentence of a day's work on each side, seldom more.
+const LENGTH: usize = 32;
+const RATE: f64 = 3e-3;
+/// A rate as high as this must be reached slowly.
+const WARMUP: f64 = 0.1;
 /// Adam's memory of squares is short, so that the rate can be high while gradients shrink quickly.
 const BETA2: f32 = 0.98;
 /// So narrow a model begins better with larger numbers than BERT's 0.02.
 const INITIAL_DEVIATION: f64 = 0.04;
-const HELD_OUT: f64 = 0.02;
-const EVALUATION_SEQUENCES: usize = 1000;
+const HELD_OUT: f64 = 0.1;
+const EVALUATION_SEQUENCES: usize = 1500;
 
 impl Demo<'_> {
     /// Tokens as pretraining reads them.
@@ -59,6 +58,7 @@ impl Demo<'_> {
             batch: Some(BATCH),
             length: Some(LENGTH),
             lr: Some(RATE),
+            warmup: Some(WARMUP),
             beta2: Some(BETA2),
             dropout: Some(0.0),
             held_out: Some(HELD_OUT),
@@ -92,9 +92,7 @@ impl Demo<'_> {
             keep: 1,
             report: Some(report.to_owned()),
         };
-        let stop = Arc::new(AtomicBool::new(false));
-        pretrain::listen(&stop)?;
-        let trained = pretrain::train(start, shards, tokenizer, &options, &stop)?;
+        let trained = pretrain::train(start, shards, tokenizer, &options, &self.stop)?;
         self.figures.complete = trained.outcome.complete;
         self.figures.pretraining_steps = trained.outcome.step;
         self.figures.pretraining_seconds = trained.outcome.seconds;

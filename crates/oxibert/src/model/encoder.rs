@@ -14,18 +14,23 @@ use crate::nn::{Layout, Numbers, fit};
 pub struct DropoutPlan {
     hidden: f32,
     attention: f32,
+    head: f32,
     seed: u64,
 }
 
+/// The stream of a task's head, beyond those of any number of layers.
+const HEAD_STREAM: usize = 1 << 20;
+
 impl DropoutPlan {
     /// Nothing is dropped.
-    pub const OFF: Self = Self { hidden: 0.0, attention: 0.0, seed: 0 };
+    pub const OFF: Self = Self { hidden: 0.0, attention: 0.0, head: 0.0, seed: 0 };
 
     /// The rates of `config`; take another seed for every step.
     pub fn new(config: &Config, seed: u64) -> Self {
         Self {
             hidden: config.hidden_dropout_prob as f32,
             attention: config.attention_probs_dropout_prob as f32,
+            head: config.classifier_dropout.unwrap_or(config.hidden_dropout_prob) as f32,
             seed,
         }
     }
@@ -48,6 +53,11 @@ impl DropoutPlan {
 
     fn feed_forward(&self, layer: usize) -> Dropout {
         self.stream(self.hidden, 3 + 3 * layer)
+    }
+
+    /// Before a task's head.
+    pub(crate) fn head(&self) -> Dropout {
+        self.stream(self.head, HEAD_STREAM)
     }
 }
 
@@ -77,6 +87,8 @@ pub(crate) struct Encoder {
     embeddings: Embeddings,
     blocks: Vec<Block>,
     hidden: usize,
+    /// The embeddings and so many blocks do not learn: backward ends there.
+    frozen: Option<usize>,
 }
 
 /// One block: attention, then feed-forward.
@@ -129,7 +141,18 @@ impl Encoder {
             embeddings: Embeddings::new(layout, config),
             blocks: (0..config.num_hidden_layers).map(block).collect(),
             hidden: config.hidden_size,
+            frozen: None,
         }
+    }
+
+    /// The embeddings and the first `blocks` blocks learn nothing from now on.
+    pub(crate) fn freeze(&mut self, blocks: usize) {
+        self.frozen = Some(blocks);
+    }
+
+    /// Width of a token's vector.
+    pub(crate) fn hidden(&self) -> usize {
+        self.hidden
     }
 
     /// The encoder up to this layer.
@@ -138,6 +161,7 @@ impl Encoder {
             blocks: self.blocks[..layers].to_vec(),
             embeddings: self.embeddings.clone(),
             hidden: self.hidden,
+            frozen: self.frozen,
         }
     }
 
@@ -201,12 +225,15 @@ impl Encoder {
         activations: &mut Activations,
         d: &mut [f32],
     ) {
-        for (layer, block) in self.blocks.iter().enumerate().rev() {
+        for (layer, block) in self.blocks.iter().enumerate().skip(self.frozen.unwrap_or(0)).rev() {
             let pass = Pass { offsets: &batch.offsets, dropout, layer };
             self.restore(values, pass, keep, d.len(), activations);
             block.backward(values, gradients, pass, keep, activations, d);
         }
-        self.embeddings.backward(values, gradients, batch, dropout.embeddings(), &activations.embeddings, d);
+        if self.frozen.is_none() {
+            let (dropout, state) = (dropout.embeddings(), &activations.embeddings);
+            self.embeddings.backward(values, gradients, batch, dropout, state, d);
+        }
     }
 
     /// Makes again what backward needs of a block and forward did not keep: all but its input, or what it wrote to the

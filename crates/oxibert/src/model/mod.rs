@@ -13,9 +13,11 @@ mod config;
 mod embeddings;
 mod encoder;
 mod heads;
+mod lanes;
 pub mod names;
 mod positions;
 mod pretraining;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -27,3 +29,4 @@ pub use encoder::{DropoutPlan, Inspection, Keep};
 pub use names::{Block, Kind, Param, Parts};
 pub use positions::sinusoids;
 pub use pretraining::{Losses, Pretraining, Work};
+pub use task::{Head, TaskModel, TaskWork};

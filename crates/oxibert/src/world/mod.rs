@@ -21,6 +21,7 @@ mod english;
 mod event;
 mod facts;
 mod genre;
+mod lessons;
 mod lexicon;
 mod morphology;
 mod plots;
@@ -36,6 +37,8 @@ use crate::random::Random;
 use discourse::Perspective;
 use facts::Facts;
 pub use genre::Genre;
+pub use lessons::{AnswerLesson, ChoiceLesson, ClassLesson, TagLesson};
+use scene::Story;
 use teller::Teller;
 
 /// A language that the world speaks.
@@ -109,6 +112,11 @@ impl World {
     pub fn document(&self, language: Language, index: u64) -> Document {
         let (genre, story) =
             genre::story(&self.facts, self.only, Random::new(self.seed, "world story", index));
+        self.tell(language, index, genre, &story)
+    }
+
+    /// The story of document number `index`, told.
+    fn tell(&self, language: Language, index: u64, genre: Genre, story: &Story) -> Document {
         let purpose = match language {
             Language::English => "world english",
             Language::Chinese => "world chinese",

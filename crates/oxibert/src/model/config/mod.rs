@@ -211,6 +211,12 @@ impl Config {
         2 * (projections + attention) * self.num_hidden_layers as u64
     }
 
+    /// Floating-point operations of the encoder's forward pass over a batch.
+    pub fn flops_of(&self, batch: &Batch) -> u64 {
+        let lengths = batch.offsets.windows(2).map(|ends| ends[1] - ends[0]);
+        lengths.map(|length| self.flops_per_token(length) * length as u64).sum()
+    }
+
     /// Floating-point operations of the MLM head's forward pass, per predicted token.
     pub fn mlm_flops_per_token(&self) -> u64 {
         let [hidden, vocab] = [self.hidden_size, self.vocab_size].map(|n| n as u64);
