@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use oxibert::data::files;
 use oxibert::model::{Checkpoint, Config};
 use oxibert::nn::Params;
+use oxibert::task::Long;
 use oxibert::task::finetune::Finetune;
-use oxibert::task::{Long, Task};
 use oxibert::train::{
     About, Doctor, DoctorOptions, Every, Figures, Learner, Limit, OPTIMIZER_FILE, Optimizer, Outcome, Report,
     Run, RunOptions, Store, Stored,
@@ -48,6 +48,8 @@ pub(crate) struct Options {
     pub(crate) save_every: Option<u64>,
     pub(crate) resume: bool,
     pub(crate) force: bool,
+    /// Nobody is told that the run is sick: it is meant to be short.
+    pub(crate) no_doctor: bool,
 }
 
 /// What came out.
@@ -94,10 +96,11 @@ impl<J: Job> Trial<'_, J> {
         let page = self.out.join("report.html");
         let mut watchers = Watchers::new(&self.out, &page, about, options.quiet, step)?;
         let run_options = self.run_options(title, &learner, options);
-        let doctor = Doctor::new(DoctorOptions::default());
         let schedule = self.settings.schedule()?;
-        let mut run =
-            Run::new(&mut learner, values, optimizer, schedule, run_options, &mut store).consult(doctor);
+        let mut run = Run::new(&mut learner, values, optimizer, schedule, run_options, &mut store);
+        if !options.no_doctor {
+            run = run.consult(Doctor::new(DoctorOptions::default()));
+        }
         if let Some(checkpoint) = &checkpoint {
             run = run.resume(checkpoint)?;
         }
@@ -220,8 +223,8 @@ impl<J: Job> Trial<'_, J> {
         }
         let Checkpoint { mut config, weights } = Checkpoint::open(&best)?;
         let params = Params::load(learner.model().layout().clone(), &weights)?;
-        let figures = learner.evaluate(&params.values).unwrap_or_default();
-        self.task.settle(&self.data.dev, learner.answers(), &mut config);
+        learner.evaluate(&params.values);
+        let figures = learner.settle(&mut config);
         config.save(&best.join("config.json"))?;
         let text = card::write(self, &figures, outcome);
         files::save(&best.join("README.md"), |file| file.write_all(text.as_bytes()))?;
