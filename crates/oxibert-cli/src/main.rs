@@ -9,8 +9,10 @@ mod convert;
 mod demo;
 mod embed;
 mod fill;
+mod given;
 mod hub;
 mod inspect;
+mod lines;
 mod live;
 mod numbers;
 mod output;
@@ -21,7 +23,9 @@ mod pull;
 mod replace;
 mod table;
 mod tokenize;
+mod translate;
 mod vocab;
+mod watchers;
 
 use std::process::ExitCode;
 
@@ -53,6 +57,13 @@ enum Verb {
     Pretrain(Box<pretrain::Arguments>),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
+    Translate(translate::Arguments),
+    /// Data and a model to a model that does a task
+    #[command(subcommand)]
+    Finetune(translate::Finetune),
+    /// How good a model is at its task
+    #[command(subcommand)]
+    Evaluate(translate::Evaluate),
     Pull(pull::Arguments),
     Inspect(inspect::Arguments),
     Convert(convert::Arguments),
@@ -69,6 +80,9 @@ fn main() -> ExitCode {
         Verb::Pretrain(arguments) => pretrain::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
+        Verb::Translate(arguments) => translate::run(&arguments),
+        Verb::Finetune(task) => translate::finetune(&task),
+        Verb::Evaluate(task) => translate::evaluate(&task),
         Verb::Pull(arguments) => pull::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),

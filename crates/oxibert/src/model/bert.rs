@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
+use super::encoder::Encoder;
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::names::{Parts, parameters};
+use super::pass::{DropoutPlan, Inspection, Keep};
+use super::tower::Activations;
 use super::{Checkpoint, Config, Weights};
 use crate::data::Batch;
 use crate::nn::Layout;

@@ -23,6 +23,7 @@ mod facts;
 mod genre;
 mod lexicon;
 mod morphology;
+mod pairs;
 mod plots;
 mod scene;
 mod teller;

@@ -1,0 +1,36 @@
+//! Flags over defaults: which were given, whether a run that goes on was begun with them, and all of them in words.
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The fields that are written down, by name. Flags that were not given are not.
+pub(crate) fn fields(flags: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(flags) {
+        Ok(Value::Object(map)) => map,
+        other => unreachable!("flags are an object: {other:?}"),
+    }
+}
+
+/// Refuses flags that differ from what a run was begun with.
+pub(crate) fn check(settings: &impl Serialize, given: &Map<String, Value>) -> Result<()> {
+    let own = fields(settings);
+    for (name, value) in given {
+        if own.get(name) != Some(value) {
+            let flag = name.replace('_', "-");
+            let before = own.get(name).map_or_else(String::new, Value::to_string);
+            bail!(
+                "--{flag}: the run was begun with {before}, now it is {value}; leave it out to go on, or begin a new run \
+                 elsewhere (with --model it can start from this one)"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// All of them as text, for the report.
+pub(crate) fn list(settings: &impl Serialize) -> Vec<(String, String)> {
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let all = fields(settings).into_iter().filter(|(_, value)| !value.is_null());
+    all.map(|(name, value)| (name.replace('_', " "), shown(&value))).collect()
+}

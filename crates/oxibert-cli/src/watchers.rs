@@ -1,0 +1,65 @@
+//! Everyone who watches a run: metrics.jsonl, TensorBoard, the report and the live line; and how a person stops it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use oxibert::train::{About, Journal, Report, TensorBoard};
+
+use crate::live::Live;
+
+/// How long the machine's peak is measured.
+const PEAK_TIME: Duration = Duration::from_millis(100);
+
+pub(crate) struct Watchers {
+    pub(crate) journal: Journal,
+    pub(crate) tensorboard: TensorBoard,
+    pub(crate) report: Report,
+    pub(crate) live: Live,
+}
+
+impl Watchers {
+    /// For a run in `directory` from `step` on, which is absent for a new one.
+    pub(crate) fn new(
+        directory: &Path,
+        report: &Path,
+        about: About,
+        quiet: bool,
+        step: Option<u64>,
+    ) -> Result<Self> {
+        let (metrics, tensorboard) = (directory.join("metrics.jsonl"), directory.join("tensorboard"));
+        let live = Live::new(quiet);
+        Ok(match step {
+            None => Self {
+                journal: Journal::create(&metrics)?,
+                tensorboard: TensorBoard::create(&tensorboard)?,
+                report: Report::create(report, about)?,
+                live,
+            },
+            Some(step) => Self {
+                journal: Journal::resume(&metrics, step)?,
+                tensorboard: TensorBoard::resume(&tensorboard, step)?,
+                report: Report::resume(report, about, &metrics, step)?,
+                live,
+            },
+        })
+    }
+}
+
+/// Ctrl-C and a polite kill finish the step; a second Ctrl-C ends at once, and the last checkpoint stays.
+pub(crate) fn listen() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in signal_hook::consts::TERM_SIGNALS.iter().copied() {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
+            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+            .context("cannot listen for signals")?;
+    }
+    Ok(stop)
+}
+
+/// Floating-point operations per second that this machine can do.
+pub(crate) fn peak() -> Option<f64> {
+    Some(1e9 * oxibert_kernels::measured_peak(PEAK_TIME))
+}
