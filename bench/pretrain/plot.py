@@ -38,13 +38,14 @@ def chart(number, figure, title, curves):
         parts.append(f'<text x="{left - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{label}</text>')
     for minute in ticks(0, end):
         parts.append(f'<text x="{x(minute):.1f}" y="{TOP + HEIGHT + 18}" text-anchor="middle">{minute:g} min</text>')
+    lowest = min(curves, key=lambda tool: curves[tool][-1][1])
     for tool, curve in curves.items():
         path = " ".join(f"{x(minute):.1f},{y(value):.1f}" for minute, value in curve)
         colour = TOOLS[tool][1]
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
         minute, value = curve[-1]
         shown = f"{100 * value:.1f} %" if "accuracy" in figure else f"{value:.2f}"
-        parts.append(f'<text x="{x(minute) - 4:.1f}" y="{y(value) - 8:.1f}" text-anchor="end" fill="{colour}">{tool} {shown}</text>')
+        parts.append(f'<text x="{x(minute) - 4:.1f}" y="{y(value) + (18 if tool == lowest else -8):.1f}" text-anchor="end" fill="{colour}">{tool} {shown}</text>')
     return "\n".join(parts)
 
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use oxibert::text::{Compat, Rules, Tokenizer};
+use oxibert::train::{Decay, Warmup};
+use serde::{Deserialize, Serialize};
 
 use crate::hub;
 use crate::output::remark;
@@ -25,6 +27,36 @@ impl From<CompatChoice> for Compat {
             CompatChoice::Google => Self::Google,
         }
     }
+}
+
+/// How a learning rate falls behind its warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DecayChoice {
+    /// In a straight line to zero
+    Linear,
+    /// Along half a cosine to zero
+    Cosine,
+    /// Not at all
+    Constant,
+    /// As 1 / sqrt(step), the original Transformer's
+    InverseSqrt,
+}
+
+impl From<DecayChoice> for Decay {
+    fn from(choice: DecayChoice) -> Self {
+        match choice {
+            DecayChoice::Linear => Self::Linear,
+            DecayChoice::Cosine => Self::Cosine,
+            DecayChoice::Constant => Self::Constant,
+            DecayChoice::InverseSqrt => Self::InverseSqrt,
+        }
+    }
+}
+
+/// A share of a run below 1, a number of steps from 1 on.
+pub(crate) fn warmup(value: f64) -> Warmup {
+    if value < 1.0 { Warmup::Share(value) } else { Warmup::Steps(value.round() as u64) }
 }
 
 /// Which tokenizer.

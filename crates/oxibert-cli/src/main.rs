@@ -8,7 +8,10 @@ mod choices;
 mod convert;
 mod demo;
 mod embed;
+mod evaluate;
 mod fill;
+mod finetune;
+mod generate;
 mod given;
 mod hub;
 mod inspect;
@@ -16,12 +19,14 @@ mod lines;
 mod live;
 mod numbers;
 mod output;
+mod predict;
 mod prepare;
 mod pretrain;
 mod progress;
 mod pull;
 mod replace;
 mod table;
+mod tasks;
 mod tokenize;
 mod translate;
 mod vocab;
@@ -55,15 +60,13 @@ enum Verb {
     Tokenize(tokenize::Arguments),
     Prepare(prepare::Arguments),
     Pretrain(Box<pretrain::Arguments>),
+    Finetune(Box<finetune::Arguments>),
+    Evaluate(evaluate::Arguments),
+    Predict(predict::Arguments),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
     Translate(translate::Arguments),
-    /// Data and a model to a model that does a task
-    #[command(subcommand)]
-    Finetune(translate::Finetune),
-    /// How good a model is at its task
-    #[command(subcommand)]
-    Evaluate(translate::Evaluate),
+    Generate(generate::Arguments),
     Pull(pull::Arguments),
     Inspect(inspect::Arguments),
     Convert(convert::Arguments),
@@ -78,11 +81,13 @@ fn main() -> ExitCode {
         Verb::Tokenize(arguments) => tokenize::run(&arguments),
         Verb::Prepare(arguments) => prepare::run(&arguments),
         Verb::Pretrain(arguments) => pretrain::run(&arguments),
+        Verb::Finetune(arguments) => finetune::run(&arguments),
+        Verb::Evaluate(arguments) => evaluate::run(&arguments),
+        Verb::Predict(arguments) => predict::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Translate(arguments) => translate::run(&arguments),
-        Verb::Finetune(task) => translate::finetune(&task),
-        Verb::Evaluate(task) => translate::evaluate(&task),
+        Verb::Generate(arguments) => generate::run(&arguments),
         Verb::Pull(arguments) => pull::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),

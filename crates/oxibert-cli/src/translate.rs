@@ -1,14 +1,12 @@
 //! `oxibert translate`: texts in another language.
 
 mod attention;
-mod evaluate;
-mod train;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Args;
 use oxibert::data::Corpus;
 use oxibert::data::files::NewFile;
 use oxibert::infer::{DecodeOptions, Translation, Translator};
@@ -75,34 +73,12 @@ pub(crate) struct Search {
 
 impl Search {
     /// The options, checked.
-    fn options(&self, n_best: usize) -> Result<DecodeOptions> {
+    pub(crate) fn options(&self, n_best: usize) -> Result<DecodeOptions> {
         let Self { beam, length_penalty, max_length } = *self;
         let options = DecodeOptions { beam, length_penalty, max_length, n_best };
         options.check()?;
         Ok(options)
     }
-}
-
-/// What can be trained by `finetune`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Finetune {
-    Translate(Box<train::Arguments>),
-}
-
-/// What can be measured by `evaluate`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Evaluate {
-    Translate(evaluate::Arguments),
-}
-
-pub(crate) fn finetune(task: &Finetune) -> Result<()> {
-    let Finetune::Translate(arguments) = task;
-    train::run(arguments)
-}
-
-pub(crate) fn evaluate(task: &Evaluate) -> Result<()> {
-    let Evaluate::Translate(arguments) = task;
-    evaluate::run(arguments)
 }
 
 /// Lines that are translated before they are written: enough to fill batches, few enough not to wait for.
@@ -194,7 +170,8 @@ impl<W: Write> Job<'_, W> {
     }
 }
 
-fn best(translations: &[Translation]) -> Option<&Translation> {
+/// The best of a text's translations.
+pub(crate) fn best(translations: &[Translation]) -> Option<&Translation> {
     translations.first()
 }
 

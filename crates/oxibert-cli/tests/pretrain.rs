@@ -110,7 +110,8 @@ fn a_run_killed_at_any_moment_ends_with_the_same_bytes() {
         let resume: &[&str] = if begun { &["--resume"] } else { &["--force"] };
         let arguments = [&with(&every)[..], &["--out", "killed"], resume].concat();
         let mut child = oxibert(at, &arguments).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(u64::from(moments.between(10, 250))));
+        // On a busy machine a run needs longer to begin: the later, the more patience.
+        std::thread::sleep(Duration::from_millis(u64::from(moments.between(10, 250 + 10 * kills))));
         let _ = child.kill();
         let output = child.wait_with_output().unwrap();
         if output.status.success() {

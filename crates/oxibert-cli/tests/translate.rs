@@ -39,8 +39,28 @@ fn oxibert(directory: &Path, arguments: &[&str], input: &str) -> (i32, String, S
 }
 
 const TRAIN: [&str; 22] = [
-    "finetune", "translate", "--model", "tiny", "--train", "pairs.tsv", "--dev", "pairs.tsv", "--vocab-size", "200",
-    "--steps", "150", "--warmup", "30", "--dropout", "0", "--smoothing", "0", "--eval-every", "50", "--out", "model",
+    "finetune",
+    "translate",
+    "--model",
+    "tiny",
+    "--train",
+    "pairs.tsv",
+    "--dev",
+    "pairs.tsv",
+    "--vocab-size",
+    "200",
+    "--steps",
+    "150",
+    "--warmup",
+    "30",
+    "--dropout",
+    "0",
+    "--smoothing",
+    "0",
+    "--eval-every",
+    "50",
+    "--out",
+    "model",
 ];
 
 /// A directory with pairs.tsv and a model that was trained on them, and the summary of its training.
@@ -49,7 +69,8 @@ fn trained() -> &'static (TempDir, String) {
     TRAINED.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
         write_pairs(directory.path());
-        let (code, summary, said) = oxibert(directory.path(), &[&TRAIN[..], &["--json", "--quiet"]].concat(), "");
+        let (code, summary, said) =
+            oxibert(directory.path(), &[&TRAIN[..], &["--json", "--quiet"]].concat(), "");
         assert_eq!(code, 0, "{said}");
         (directory, summary)
     })
@@ -123,7 +144,8 @@ fn what_is_too_long_or_unknown_is_told() {
 
 #[test]
 fn the_page_shows_every_head_of_every_sentence() {
-    let (code, lines, said) = translate(&["--attention", "pages/page.html"], "Good morning!\n\nI am hungry.\n");
+    let (code, lines, said) =
+        translate(&["--attention", "pages/page.html"], "Good morning!\n\nI am hungry.\n");
     assert_eq!((code, lines.lines().count(), said.as_str()), (0, 3, ""));
     let page = fs::read_to_string(trained().0.path().join("pages/page.html")).unwrap();
     assert_eq!(page.matches("<section>").count(), 2);
@@ -143,7 +165,10 @@ fn translations_are_measured() {
     let (code, figures, said) = evaluate(&["pairs.tsv", "--json", "--out", "out.txt"]);
     assert_eq!(code, 0, "{said}");
     let figures: Value = serde_json::from_str(&figures).unwrap();
-    assert!(figures["bleu"].as_f64().unwrap() > 99.0 && figures["chrf"].as_f64().unwrap() > 99.0, "{figures}");
+    assert!(
+        figures["bleu"].as_f64().unwrap() > 99.0 && figures["chrf"].as_f64().unwrap() > 99.0,
+        "{figures}"
+    );
     assert_eq!((&figures["count"], &figures["tokenize"]), (&Value::from(8), &Value::from("13a")));
     assert_eq!(fs::read_to_string(at.join("out.txt")).unwrap().lines().count(), 8);
     let sources: Vec<&str> = PAIRS.iter().map(|pair| pair.0).collect();
@@ -161,7 +186,8 @@ fn an_interrupted_run_goes_on_only_with_its_own_data() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     write_pairs(at);
-    let short: Vec<&str> = TRAIN.iter().map(|&argument| if argument == "150" { "4" } else { argument }).collect();
+    let short: Vec<&str> =
+        TRAIN.iter().map(|&argument| if argument == "150" { "4" } else { argument }).collect();
     assert_eq!(oxibert(at, &short, "").0, 0);
     let (code, _, said) = oxibert(at, &short, "");
     assert!(code == 2 && said.contains("--force"), "{said}");
@@ -169,7 +195,8 @@ fn an_interrupted_run_goes_on_only_with_its_own_data() {
     assert!(code == 2 && said.contains("--lr"), "{said}");
     fs::write(at.join("pairs.tsv"), "one\teins\ntwo\tzwei\n").unwrap();
     let (code, _, said) = oxibert(at, &[&short[..], &["--resume"]].concat(), "");
-    assert!(code == 2 && said.contains("other pairs"), "{said}");
-    let (code, _, said) = oxibert(at, &["finetune", "translate", "--model", "huge", "--train", "pairs.tsv", "--out", "x"], "");
+    assert!(code == 2 && said.contains("other data"), "{said}");
+    let (code, _, said) =
+        oxibert(at, &["finetune", "translate", "--model", "huge", "--train", "pairs.tsv", "--out", "x"], "");
     assert!(code == 2 && said.contains("tiny, small, base, big"), "{said}");
 }

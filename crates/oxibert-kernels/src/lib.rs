@@ -10,7 +10,7 @@
 //! | attention | [`attention()`]; [`attention_to_rows`] for a step of decoding | [`attention_backward`] |
 //! | probabilities, loss | [`softmax`], [`cross_entropy`] | in the same call |
 //! | optimizer | [`squared_norm`], [`clear`], [`scale`], [`axpy`], [`adamw`], [`lamb`] | |
-//! | the machine | [`cpu`], [`measured_peak`], [`profile`] | |
+//! | the machine | [`cpu`], [`measured_peak`], [`profile`]; [`threads`], [`side_by_side`] | |
 //!
 //! What holds for all of them:
 //! - A wrong shape is a bug and panics; nothing here is reached by unchecked input.
@@ -58,3 +58,4 @@ pub use mapped::{MappedFile, as_f32};
 pub use matrix::{Mat, MatMut};
 pub use optimizer::{AdamW, adamw, axpy, clear, lamb, scale, squared_norm};
 pub use peak::{Cpu, cpu, measured_peak};
+pub use team::{side_by_side, threads};

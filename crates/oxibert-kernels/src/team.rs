@@ -75,6 +75,21 @@ where
     });
 }
 
+/// Runs `f` for every item, begun in order, each on one thread: kernels that `f` calls do not share their work.
+///
+/// For work that is cut far above the kernels: threads then wait for each other once, not after every kernel.
+pub fn side_by_side<I>(items: I, f: impl Fn(I::Item) + Sync)
+where
+    I: Iterator + Send,
+{
+    each(items, f);
+}
+
+/// How many threads [`side_by_side`] has.
+pub fn threads() -> usize {
+    size()
+}
+
 /// What one call of [`together`] wants done. Helpers see it through a pointer while the call lasts.
 struct Job<'a> {
     work: &'a (dyn Fn() + Sync),

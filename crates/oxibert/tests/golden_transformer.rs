@@ -253,6 +253,6 @@ fn greedy_texts_are_transformers() {
     let options = GenerateOptions { max_length: Some(12), ..GenerateOptions::greedy() };
     let found = generator.generate(&beginnings, &options, &()).unwrap();
     for (found, expected) in found.iter().zip(content["greedy"].as_array().unwrap()) {
-        assert_eq!(*found, generator.tokenizer().decode(&ids(expected)[2..]));
+        assert_eq!(found.trim_start(), generator.tokenizer().decode(&ids(expected)[2..]));
     }
 }

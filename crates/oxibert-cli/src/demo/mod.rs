@@ -1,9 +1,14 @@
 //! `oxibert demo`: everything that exists, on the embedded world, without any data.
 
+mod finetuning;
+mod gaps;
 mod pretraining;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -13,13 +18,14 @@ use oxibert::text::learn::{LearnOptions, learn};
 use oxibert::text::segment::Segmenter;
 use oxibert::text::sentences::sentences;
 use oxibert::text::{Compat, Encoding, Limit, LongText, Rules, Tokenizer, Vocab};
-use oxibert::world::{Document, Language, World};
+use oxibert::world::{Document, Genre, Language, World};
 use serde::Serialize;
 
 use crate::choices::Threads;
-use crate::output::results;
+use crate::output::{remark, results};
 use crate::progress::Bars;
 use crate::table;
+use crate::watchers::listen;
 
 /// See everything work on a made-up world, without any data
 ///
@@ -32,7 +38,7 @@ Examples:
   oxibert demo
   oxibert demo --out my-demo --seed 7
   oxibert demo --steps 100                          a quick look, with a model that has learned little
-  echo 'Veluna said sorry to [MASK].' | oxibert fill --model demo/model")]
+  oxibert fill 'The baker took the rolling pin and began to bake [MASK].' --model demo/model")]
 pub(crate) struct Arguments {
     /// Where to write; an earlier demo there is replaced
     #[arg(long, value_name = "DIR", default_value = "demo")]
@@ -53,9 +59,13 @@ pub(crate) struct Arguments {
     threads: Threads,
 }
 
+/// What the model is asked at the end: hardly a world is without a baker.
+const QUESTIONS: [&str; 2] =
+    ["The baker took the rolling pin and began to bake [MASK].", "面包师拿起擀面杖，开始烤[MASK]包。"];
+const LANGUAGES: [Language; 2] = [Language::English, Language::Chinese];
 const DOCUMENTS: u64 = 4000;
 /// Less than the words of the corpus, so that the rare ones are spelled with pieces.
-const VOCABULARY: usize = 3000;
+const VOCABULARY: usize = 1200;
 const INDENT: &str = "   ";
 /// The windows that show how a long text is cut.
 const WINDOW: usize = 64;
@@ -72,13 +82,25 @@ struct Figures {
     vocabulary: usize,
     unknown_share: f64,
     tokens_per_second: f64,
+    /// Whether nobody stopped it; otherwise the model was not measured.
+    complete: bool,
     pretraining_steps: u64,
     pretraining_seconds: f64,
-    mlm_loss: f64,
-    mlm_accuracy: f64,
-    mlm_unigram_baseline: f64,
-    nsp_accuracy: f64,
+    mlm_loss: Option<f64>,
+    mlm_accuracy: Option<f64>,
+    mlm_unigram_baseline: Option<f64>,
+    nsp_accuracy: Option<f64>,
+    /// By the task's name.
+    tasks: BTreeMap<String, TaskFigures>,
     seconds: f64,
+}
+
+/// What a task came to.
+#[derive(Debug, Serialize)]
+struct TaskFigures {
+    figure: &'static str,
+    with: f64,
+    without: f64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -89,18 +111,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         if arguments.json { Box::new(std::io::sink()) } else { Box::new(results()) };
     let demo = Demo {
         world: World::new(arguments.seed),
+        workdays: World::new(arguments.seed).only(Genre::Workday),
         seed: arguments.seed,
         steps: arguments.steps,
         quiet: arguments.json,
+        stop: listen()?,
         out: &mut out,
         figures: Figures::default(),
     };
     let figures = demo.show(&arguments.out, force)?;
-    let place = arguments.out.display();
-    writeln!(out, "\nDone in {:.0} s. The curves are in {place}/report.html. Go on with:", figures.seconds)?;
-    writeln!(out, "  echo 'The baker baked a [MASK].' | oxibert fill --model {place}/model")?;
-    writeln!(out, "  oxibert tokenize {place}/corpus.txt --model {place}/vocab | less")?;
-    writeln!(out, "  oxibert vocab YOUR_TEXT.txt --out my-vocab")?;
+    if figures.complete {
+        say_goodbye(&mut out, &arguments.out, &figures)?;
+    } else {
+        say_how_to_go_on(arguments, &figures);
+    }
     out.flush()?;
     if arguments.json {
         let mut out = results();
@@ -108,6 +132,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         out.flush()?;
     }
     Ok(())
+}
+
+fn say_goodbye(out: &mut dyn Write, directory: &Path, figures: &Figures) -> Result<()> {
+    let place = directory.display();
+    writeln!(out, "\nDone in {:.0} s. The curves are in {place}/report.html. Go on with:", figures.seconds)?;
+    for question in QUESTIONS {
+        writeln!(out, "  oxibert fill '{question}' --model {place}/model")?;
+    }
+    writeln!(out, "  oxibert tokenize {place}/corpus.txt --model {place}/vocab | less")?;
+    writeln!(out, "  oxibert vocab YOUR_TEXT.txt --out my-vocab")?;
+    Ok(())
+}
+
+fn say_how_to_go_on(arguments: &Arguments, figures: &Figures) {
+    let place = arguments.out.display();
+    remark(format_args!(
+        "stopped after step {} of {}, saved. Corpus, vocabulary, shards and the model so far are in {place}. Go on with:\n  \
+         oxibert pretrain {place}/shards --out {place}/model --resume",
+        figures.pretraining_steps, arguments.steps
+    ));
 }
 
 /// The file by which a later demo knows that the directory is one: written first, and again when all is known.
@@ -124,12 +168,21 @@ fn save_text(out: &Path, force: bool, corpus: &str, tokenizer: &Tokenizer, figur
     Ok(())
 }
 
+/// What stands between two sentences.
+fn blank(language: Language) -> &'static str {
+    if language == Language::English { " " } else { "" }
+}
+
 /// The steps, told as they are done.
 struct Demo<'o> {
     world: World,
+    /// The same world, as the model reads it: in the genre that a tiny one can learn in two minutes.
+    workdays: World,
     seed: u64,
     steps: u64,
     quiet: bool,
+    /// Set when somebody wants it to end.
+    stop: Arc<AtomicBool>,
     out: &'o mut dyn Write,
     figures: Figures,
 }
@@ -148,7 +201,10 @@ impl Demo<'_> {
         let shards = self.prepare(&corpus, &tokenizer, &out.join("shards"))?;
         let model = out.join("model");
         let mut trained = self.pretrain(&shards, &tokenizer, &model, &out.join("report.html"))?;
-        self.fill_gaps(&model, &mut trained.report)?;
+        if self.figures.complete {
+            self.fill_gaps(&model, &mut trained.report)?;
+            self.finetune(&model, &out.join("tasks"), &mut trained.report)?;
+        }
         self.figures.seconds = start.elapsed().as_secs_f64();
         save_figures(out, &self.figures)?;
         Ok(self.figures)
@@ -161,40 +217,41 @@ impl Demo<'_> {
     fn write_corpus(&mut self) -> Result<String> {
         self.heading(1, "A made-up world writes a corpus / 一个虚构的世界写出语料")?;
         let mut bytes = Vec::new();
-        self.world.write_corpus(&[Language::English, Language::Chinese], DOCUMENTS / 2, &mut bytes)?;
+        self.workdays.write_corpus(&LANGUAGES, DOCUMENTS / LANGUAGES.len() as u64, &mut bytes)?;
         let corpus = String::from_utf8(bytes)?;
         self.figures.documents = DOCUMENTS;
         self.figures.bytes = corpus.len();
         self.figures.sentences = corpus.lines().filter(|line| !line.is_empty()).count();
-        for language in [Language::English, Language::Chinese] {
-            let Document { title, sentences, .. } = self.world.document(language, 0);
-            let blank = if language == Language::English { " " } else { "" };
-            writeln!(self.out, "   {title}: {} …", sentences[..3.min(sentences.len())].join(blank))?;
+        for language in LANGUAGES {
+            let Document { title, sentences, .. } = self.workdays.document(language, 0);
+            writeln!(self.out, "   {title}: {} …", sentences[..3].join(blank(language)))?;
         }
         let megabytes = corpus.len() as f64 / 1e6;
         writeln!(
             self.out,
-            "   {DOCUMENTS} documents, {} sentences, {megabytes:.1} MB",
-            self.figures.sentences
+            "   {DOCUMENTS} documents, {} sentences, {megabytes:.1} MB: a day's work each, the simplest of the world's {} genres,\n   \
+             which a tiny model can learn in two minutes / 只取最简单的体裁“一天的工作”，很小的模型两分钟就能学会",
+            self.figures.sentences,
+            Genre::ALL.len()
         )?;
         Ok(corpus)
     }
 
-    /// Documents joined into paragraphs, and split again: how many sentences come out as they went in.
+    /// Documents of all genres joined into paragraphs, and split again: how many sentences come out as they went in.
     fn split_sentences(&mut self) -> Result<()> {
         self.heading(2, "Paragraphs become sentences, Chinese becomes words / 分句与分词")?;
         let (mut found, mut all) = (0, 0);
-        for (language, blank) in [(Language::English, " "), (Language::Chinese, "")] {
+        for language in LANGUAGES {
             for index in 0..200 {
                 let written = self.world.document(language, index).sentences;
-                let paragraph = written.join(blank);
+                let paragraph = written.join(blank(language));
                 let split: std::collections::HashSet<&str> = sentences(&paragraph).collect();
                 found += written.iter().filter(|sentence| split.contains(sentence.as_str())).count();
                 all += written.len();
             }
         }
         self.figures.sentences_found = found as f64 / all as f64;
-        writeln!(self.out, "   {found} of {all} sentences found again")?;
+        writeln!(self.out, "   {found} of {all} sentences of all genres found again")?;
         let sentence = &self.world.document(Language::Chinese, 0).sentences[0];
         writeln!(self.out, "   {}", Segmenter::new().words(sentence).join(" / "))?;
         Ok(())
@@ -224,8 +281,8 @@ impl Demo<'_> {
 
     fn tokenize(&mut self, tokenizer: &Tokenizer) -> Result<()> {
         self.heading(4, "Text becomes tokens / 文本变成词元")?;
-        for language in [Language::English, Language::Chinese] {
-            let sentence = self.world.document(language, 0).sentences.swap_remove(1);
+        for language in LANGUAGES {
+            let sentence = self.workdays.document(language, 0).sentences.swap_remove(1);
             let encoding = tokenizer.encode(&sentence);
             let rows = table::of_encoding(tokenizer, &[&sentence], &encoding);
             let mut drawn = Vec::new();
@@ -242,7 +299,7 @@ impl Demo<'_> {
 
     fn slide(&mut self, tokenizer: &Tokenizer) -> Result<()> {
         self.heading(5, "A text that is too long, in sliding windows / 长文本的滑动窗口")?;
-        let text = self.world.document(Language::English, 1).sentences.join(" ");
+        let text = self.workdays.document(Language::English, 1).sentences.join(" ");
         let limit = Limit { long: LongText::Sliding { stride: Some(STRIDE) }, ..Limit::new(WINDOW) };
         let mut encoder = tokenizer.encoder();
         writeln!(

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::Arguments;
 use super::settings::Settings;
+use crate::given;
 use crate::hub;
 use crate::numbers;
 use crate::output::remark;
@@ -224,7 +225,7 @@ fn check_same(arguments: &Arguments, shards: &Shards, recipe: &Recipe) -> Result
             );
         }
     }
-    recipe.settings.check_given(&arguments.flags.given())
+    given::check(&recipe.settings, &given::fields(&arguments.flags))
 }
 
 /// What tells these shards from others: their checksums and their vocabulary.

@@ -3,7 +3,8 @@
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+
+use crate::choices::DecayChoice;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -25,17 +26,6 @@ pub(crate) enum OptimizerChoice {
     Adamw,
     /// For very large batches: every matrix has a rate of its own
     Lamb,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DecayChoice {
-    /// In a straight line to zero
-    Linear,
-    /// Along half a cosine to zero
-    Cosine,
-    /// Not at all
-    Constant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -162,14 +152,4 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seed: Option<u64>,
-}
-
-impl Flags {
-    /// The flags that were given, by name.
-    pub(crate) fn given(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(map)) => map,
-            other => unreachable!("flags are an object: {other:?}"),
-        }
-    }
 }

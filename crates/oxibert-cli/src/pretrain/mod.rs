@@ -3,29 +3,29 @@
 mod begin;
 mod flags;
 mod settings;
-mod watchers;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use oxibert::data::shard::Shards;
 use oxibert::task::pretrain::Pretrain;
-use oxibert::text::Tokenizer;
-use oxibert::train::{Doctor, DoctorOptions, Every, Figures, Outcome, Report, Run, RunOptions};
+use oxibert::text::{Tokenizer, Vocab};
+use oxibert::train::{
+    About, Baseline, Doctor, DoctorOptions, Every, Figures, Outcome, Report, Run, RunOptions,
+};
 use serde_json::{Value, json};
 
 use crate::choices::Threads;
+use crate::given;
 use crate::numbers;
 use crate::output::{remark, results};
+use crate::watchers::{Watchers, listen, peak};
 pub(crate) use begin::{Recipe, Start};
 pub(crate) use flags::Flags;
 pub(crate) use settings::Settings;
-use watchers::{Scene, Watchers};
 
 /// Shards to a pretrained checkpoint: masked tokens and sentence pairs
 ///
@@ -94,8 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         true => begin::resume(arguments, &shards)?,
         false => begin::anew(arguments, &shards, &tokenizer)?,
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    listen(&stop)?;
+    let stop = listen()?;
     let options = Options {
         quiet: arguments.quiet,
         save_every: arguments.save_every.map_or(Every::Share(0.1), Every::Steps),
@@ -106,11 +105,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         report: None,
     };
     let trained = train(start, &shards, &tokenizer, &options, &stop)?;
-    summarise(arguments, &trained)
+    summarise(arguments, &trained, tokenizer.vocab())
 }
-
-/// How long the machine's peak is measured.
-const PEAK_TIME: Duration = Duration::from_millis(100);
 
 /// The flags that change nothing about the model.
 pub(crate) struct Options {
@@ -144,16 +140,10 @@ pub(crate) fn train(
     let Start { config, settings, values, optimizer, mut store, checkpoint, title } = start;
     let mut task = Pretrain::new(&config, tokenizer, shards, settings.task(options.evaluation_sequences))?;
     let baseline = shards.prepared().most_frequent.and_then(|token| task.baseline(token.id));
-    let scene = Scene {
-        directory: store.directory(),
-        report: options.report.clone().unwrap_or_else(|| store.directory().join("report.html")),
-        title: &title,
-        settings: &settings,
-        shards,
-        baseline,
-        quiet: options.quiet,
-    };
-    let mut watchers = Watchers::new(&scene, checkpoint.as_ref().map(|checkpoint| checkpoint.step))?;
+    let report = options.report.clone().unwrap_or_else(|| store.directory().join("report.html"));
+    let about = about(&title, &settings, shards, baseline);
+    let step = checkpoint.as_ref().map(|checkpoint| checkpoint.step);
+    let mut watchers = Watchers::new(store.directory(), &report, about, options.quiet, step)?;
     let run_options = RunOptions {
         title,
         limit: settings.limit()?,
@@ -162,7 +152,8 @@ pub(crate) fn train(
         evaluate_every: options.evaluate_every,
         save_every: options.save_every,
         keep: options.keep,
-        peak: Some(1e9 * oxibert_kernels::measured_peak(PEAK_TIME)),
+        peak: peak(),
+        patience: None,
     };
     let entropy = Some(shards.prepared().unigram_entropy);
     let doctor = Doctor::new(DoctorOptions { unigram_entropy: entropy });
@@ -176,17 +167,23 @@ pub(crate) fn train(
     Ok(Trained { outcome, baseline, report: watchers.report })
 }
 
-/// Ctrl-C and a polite kill finish the step; a second Ctrl-C ends at once, and the last checkpoint stays.
-pub(crate) fn listen(stop: &Arc<AtomicBool>) -> Result<()> {
-    for signal in signal_hook::consts::TERM_SIGNALS.iter().copied() {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .context("cannot listen for signals")?;
-    }
-    Ok(())
+/// What the report says of the run besides its numbers.
+fn about(title: &str, settings: &Settings, shards: &Shards, baseline: Option<f64>) -> About {
+    let line = |figure: &str, value: f64, label: &str| Baseline {
+        figure: figure.to_owned(),
+        value,
+        label: label.to_owned(),
+    };
+    let mut baselines = vec![line("mlm_loss", shards.prepared().unigram_entropy, "unigram entropy / 一元熵")];
+    baselines.extend(
+        baseline.map(|share| line("mlm_accuracy", share, "always the most frequent token / 总猜最常见词元")),
+    );
+    let coin = "tossing a coin / 抛硬币";
+    baselines.extend(["nsp_accuracy", "sop_accuracy"].map(|figure| line(figure, 0.5, coin)));
+    About { title: title.to_owned(), settings: given::list(settings), baselines }
 }
 
-fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
+fn summarise(arguments: &Arguments, trained: &Trained, vocab: &Vocab) -> Result<()> {
     let Trained { outcome, baseline, .. } = trained;
     if !outcome.complete {
         remark(format_args!(
@@ -214,8 +211,19 @@ fn summarise(arguments: &Arguments, trained: &Trained) -> Result<()> {
         out,
         "The model is in {place}, the best one in {place}/best, the curves in {place}/report.html. Try it:"
     )?;
-    writeln!(out, "  echo 'The capital of France is [MASK].' | oxibert fill --model {place}")?;
+    writeln!(out, "  echo '{}' | oxibert fill --model {place}", question(vocab))?;
     Ok(out.flush()?)
+}
+
+/// Something to ask a model of this vocabulary: in Chinese if most of its tokens are.
+fn question(vocab: &Vocab) -> &'static str {
+    // The block of the common characters; the rare ones beyond it decide nothing.
+    let chinese = |token: &&str| token.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter));
+    if 2 * vocab.tokens().filter(chinese).count() > vocab.len() {
+        "巴黎是[MASK]国的首都。"
+    } else {
+        "The capital of France is [MASK]."
+    }
 }
 
 /// `held-out text: masked tokens: loss 2.31, perplexity 10.1, 55.2 % right (…), sentence pairs: 97.1 % right`
@@ -250,4 +258,16 @@ pub(crate) fn figures(outcome: &Outcome, baseline: Option<f64>) -> Value {
         all[name] = json!(value);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_asked_in_its_own_language() {
+        let asked = |tokens: &[&str]| question(&Vocab::from_tokens(tokens).unwrap());
+        assert!(asked(&["[UNK]", "the", "capital", "国", "##国"]).contains("France"));
+        assert!(asked(&["[UNK]", "国", "##国", "首", "都", "the"]).contains('国'));
+    }
 }

@@ -5,12 +5,14 @@ use oxibert::data::pretrain::{BatchSize, ExampleOptions, Objective};
 use oxibert::model::{Config, Keep};
 use oxibert::task::pretrain::{Phase, PretrainOptions};
 use oxibert::train::{
-    Algorithm, Decay, Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, Warmup, parse_duration,
+    Algorithm, Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, Warmup, parse_duration,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::flags::{DecayChoice, Flags, ObjectiveChoice, OptimizerChoice, Variant};
+use super::flags::{Flags, ObjectiveChoice, OptimizerChoice, Variant};
+use crate::choices::{DecayChoice, warmup};
+use crate::given;
 
 /// Steps, where neither steps nor time are given.
 const STEPS: u64 = 10_000;
@@ -62,7 +64,7 @@ impl Flags {
         if self.batch_tokens.is_some() {
             all.insert("batch".into(), Value::Null);
         }
-        all.extend(self.given());
+        all.extend(given::fields(self));
         let settings: Settings = serde_json::from_value(Value::Object(all)).context("flags")?;
         settings.check()?;
         Ok(settings)
@@ -115,22 +117,6 @@ impl Settings {
         Ok(self.examples().check()?)
     }
 
-    /// Refuses flags that differ from what the run was begun with.
-    pub(crate) fn check_given(&self, given: &Map<String, Value>) -> Result<()> {
-        let Value::Object(own) = serde_json::to_value(self)? else { unreachable!("settings are an object") };
-        for (name, value) in given {
-            if own.get(name) != Some(value) {
-                let flag = name.replace('_', "-");
-                let before = own.get(name).map_or_else(String::new, Value::to_string);
-                bail!(
-                    "--{flag}: the run was begun with {before}, now it is {value}; leave it out to go on, or begin a new run \
-                     elsewhere (with --model it can start from this one)"
-                );
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn limit(&self) -> Result<Limit> {
         match (&self.time_budget, self.steps) {
             (Some(time), _) => Ok(Limit::Seconds(parse_duration(time)?.as_secs_f64())),
@@ -139,16 +125,7 @@ impl Settings {
     }
 
     pub(crate) fn schedule(&self) -> Result<Schedule> {
-        let warmup = if self.warmup < 1.0 {
-            Warmup::Share(self.warmup)
-        } else {
-            Warmup::Steps(self.warmup.round() as u64)
-        };
-        let decay = match self.decay {
-            DecayChoice::Linear => Decay::Linear,
-            DecayChoice::Cosine => Decay::Cosine,
-            DecayChoice::Constant => Decay::Constant,
-        };
+        let (warmup, decay) = (warmup(self.warmup), self.decay.into());
         let form = match self.variant {
             Variant::Hf => Form::HuggingFace,
             Variant::Google => Form::Google,
@@ -224,15 +201,5 @@ impl Settings {
             config.attention_probs_dropout_prob = dropout;
         }
         Ok(config.check()?)
-    }
-
-    /// All of them as text, for the report.
-    pub(crate) fn list(&self) -> Vec<(String, String)> {
-        let Ok(Value::Object(all)) = serde_json::to_value(self) else { return Vec::new() };
-        let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        all.iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(name, value)| (name.replace('_', " "), shown(value)))
-            .collect()
     }
 }

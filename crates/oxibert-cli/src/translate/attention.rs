@@ -116,7 +116,11 @@ impl Page {
         for head in 0..alignment.heads {
             let fields = frame.shades(self::head(alignment, layer, head));
             let drawn = frame.drawn(&fields, None);
-            let _ = writeln!(self.html, "<figure><figcaption>head {0} · 头 {0}</figcaption>\n{drawn}</figure>", head + 1);
+            let _ = writeln!(
+                self.html,
+                "<figure><figcaption>head {0} · 头 {0}</figcaption>\n{drawn}</figure>",
+                head + 1
+            );
         }
         self.html.push_str("</div></details>\n");
     }
@@ -131,7 +135,8 @@ impl Page {
                  translated in parts) · 未画出的句子：{left_out}</p>"
             );
         }
-        let _ = writeln!(self.html, "<footer>oxibert {}</footer>\n</body>\n</html>", env!("CARGO_PKG_VERSION"));
+        let _ =
+            writeln!(self.html, "<footer>oxibert {}</footer>\n</body>\n</html>", env!("CARGO_PKG_VERSION"));
         self.html
     }
 }
@@ -190,7 +195,8 @@ impl Frame {
         }
         for (column, token) in alignment.source.iter().enumerate() {
             let (x, y) = (self.left + column * FIELD + 12, self.top - GAP);
-            let _ = writeln!(out, "<text transform=\"translate({x} {y}) rotate(-60)\">{}</text>", escaped(token));
+            let _ =
+                writeln!(out, "<text transform=\"translate({x} {y}) rotate(-60)\">{}</text>", escaped(token));
         }
         out + "</symbol></svg>"
     }
@@ -239,7 +245,9 @@ mod tests {
     fn alignment() -> Alignment {
         let first = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
         let second = vec![0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.25, 0.25, 0.5, 0.3, 0.3, 0.4];
-        Alignment { source: tokens("a <b> 猫"), target: tokens("x &"), heads: 2, layers: vec![first, second] }
+        Alignment {
+            source: tokens("a <b> 猫"), target: tokens("x &"), heads: 2, layers: vec![first, second]
+        }
     }
 
     #[test]
@@ -260,7 +268,9 @@ mod tests {
         assert_eq!(html.matches("<details>").count(), 2);
         assert!(html.contains("<title>x ← a: 31 %</title>"), "{html}");
         assert!(html.contains("&lt;b&gt;") && !html.contains("<b>") && html.contains("x &amp; y"));
-        ["http:", "https:", "//", "<script", "url("].iter().for_each(|it| assert!(!html.contains(it), "{it}"));
+        ["http:", "https:", "//", "<script", "url("]
+            .iter()
+            .for_each(|it| assert!(!html.contains(it), "{it}"));
         for tag in ["svg", "figure", "section", "details", "symbol", "g", "text", "div"] {
             let opened = [format!("<{tag} "), format!("<{tag}>")].map(|start| html.matches(&start).count());
             assert_eq!(opened[0] + opened[1], html.matches(&format!("</{tag}>")).count(), "{tag}");

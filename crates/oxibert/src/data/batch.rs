@@ -1,5 +1,7 @@
 //! A batch without padding: all tokens one after the other, and where each sequence begins.
 
+use std::ops::Range;
+
 use crate::text::Encoding;
 use crate::{Error, Result};
 
@@ -53,6 +55,17 @@ impl Batch {
         self.positions.clear();
         self.offsets.clear();
         self.offsets.push(0);
+    }
+
+    /// Makes `part` the sequences of these numbers.
+    pub(crate) fn copy_part(&self, sequences: Range<usize>, part: &mut Self) {
+        let tokens = self.offsets[sequences.start]..self.offsets[sequences.end];
+        part.clear();
+        part.ids.extend_from_slice(&self.ids[tokens.clone()]);
+        part.segments.extend_from_slice(&self.segments[tokens.clone()]);
+        part.positions.extend_from_slice(&self.positions[tokens.clone()]);
+        let ends = &self.offsets[sequences.start + 1..=sequences.end];
+        part.offsets.extend(ends.iter().map(|end| end - tokens.start));
     }
 
     /// The number of sequences, B.
@@ -150,6 +163,11 @@ mod tests {
         assert_eq!((batch.sequences(), batch.tokens()), (2, 5));
         assert_eq!((&batch.offsets[..], &batch.positions[..]), (&[0, 3, 5][..], &[0, 1, 2, 0, 1][..]));
         assert_eq!(batch.firsts().collect::<Vec<_>>(), [0, 3]);
+        let mut part = Batch::default();
+        batch.copy_part(1..2, &mut part);
+        let mut alone = Batch::new();
+        alone.push(&[2, 3], &[0, 1]);
+        assert_eq!(part, alone);
         let (mut one, mut other) = (Batch::new(), Batch::new());
         one.push(&[2, 3], &[0, 0]);
         other.push_ids(&[2, 3]);

@@ -5,6 +5,7 @@ mod blocks;
 mod corpus;
 mod documents;
 pub mod files;
+pub mod labelled;
 mod lines;
 mod order;
 mod pairs;

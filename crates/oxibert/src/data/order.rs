@@ -30,9 +30,21 @@ impl Order {
         Random::new(self.seed, "order of examples", self.position.epoch).shuffle(&mut self.numbers);
     }
 
+    /// Examples of this epoch that are still to come, one at least.
+    pub(crate) fn left(&self) -> usize {
+        self.numbers.len() - self.position.index
+    }
+
     /// The next example's number.
     pub(crate) fn peek(&self) -> usize {
         self.numbers[self.position.index] as usize
+    }
+
+    /// The same, and goes on.
+    pub(crate) fn next(&mut self) -> usize {
+        let number = self.peek();
+        self.advance();
+        number
     }
 
     /// Goes on to the one behind it; behind an epoch's last comes the next epoch's first.
@@ -72,12 +84,7 @@ mod tests {
     use super::*;
 
     fn take(order: &mut Order, count: usize) -> Vec<usize> {
-        let next = |_| {
-            let number = order.peek();
-            order.advance();
-            number
-        };
-        (0..count).map(next).collect()
+        (0..count).map(|_| order.next()).collect()
     }
 
     #[test]

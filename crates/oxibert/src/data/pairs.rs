@@ -91,7 +91,8 @@ impl Pairs {
                 columns = None;
                 if is_header(line.text) {
                     let names = line.text.replace('\t', ", ");
-                    gathered.note(format!("{}: line 1 is a header ({names}) and was skipped", name_of(&line)));
+                    gathered
+                        .note(format!("{}: line 1 is a header ({names}) and was skipped", name_of(&line)));
                     continue;
                 }
             }
@@ -170,7 +171,8 @@ impl Gathered {
         let name = name(from);
         let (read, empty) = (self.read, self.pairs.incomplete);
         if self.pairs.pairs.is_empty() {
-            let problem = format!("no pair of sentences in {read} lines; both sides of a pair must have text");
+            let problem =
+                format!("no pair of sentences in {read} lines; both sides of a pair must have text");
             return Err(Error::content(name, None, problem));
         }
         if empty > 0 {
@@ -201,8 +203,9 @@ impl Columns {
     /// What the first line of a table tells.
     fn of(line: &str) -> Self {
         let mut columns = line.split('\t');
-        let is_number =
-            |column: Option<&str>| column.is_some_and(|c| !c.is_empty() && c.bytes().all(|b| b.is_ascii_digit()));
+        let is_number = |column: Option<&str>| {
+            column.is_some_and(|c| !c.is_empty() && c.bytes().all(|b| b.is_ascii_digit()))
+        };
         let (number, _, other) = (columns.next(), columns.next(), columns.next());
         let numbered = is_number(number) && is_number(other) && columns.next().is_some();
         if numbered { Self::Numbered } else { Self::Plain }
@@ -235,7 +238,9 @@ impl Columns {
                 let begin: String = third.chars().take(24).collect();
                 Some(format!("columns after the second are left out, such as {begin:?}"))
             }
-            Self::Numbered => Some("sentences are read from columns 2 and 4, beside their numbers".to_owned()),
+            Self::Numbered => {
+                Some("sentences are read from columns 2 and 4, beside their numbers".to_owned())
+            }
         }
     }
 }
@@ -252,7 +257,8 @@ const LANGUAGES: &str = "en de fr es it pt nl ru zh ja ko ar cs pl tr vi uk sv f
 fn is_header(line: &str) -> bool {
     let mut columns = line.split('\t').map(|column| column.trim().to_lowercase());
     let (Some(first), Some(second)) = (columns.next(), columns.next()) else { return false };
-    let both_in = |list: &str| [&first, &second].iter().all(|name| list.split(' ').any(|known| known == *name));
+    let both_in =
+        |list: &str| [&first, &second].iter().all(|name| list.split(' ').any(|known| known == *name));
     first != second && (both_in(COLUMN_NAMES) || both_in(LANGUAGES))
 }
 
@@ -318,7 +324,8 @@ mod tests {
 
     #[test]
     fn further_columns_are_left_out_and_told_once() {
-        let read = table("Go.\tVe.\tCC-BY 2.0 (France) Attribution: x\nHi.\tHola.\tCC\n", Incomplete::Skip).unwrap();
+        let read =
+            table("Go.\tVe.\tCC-BY 2.0 (France) Attribution: x\nHi.\tHola.\tCC\n", Incomplete::Skip).unwrap();
         assert_eq!(sides(&read), [("Go.", "Ve.", 1), ("Hi.", "Hola.", 2)]);
         assert_eq!(read.notes.len(), 1);
         assert!(read.notes[0].contains("t.tsv") && read.notes[0].contains("CC-BY 2.0"), "{:?}", read.notes);
@@ -326,7 +333,8 @@ mod tests {
 
     #[test]
     fn exports_with_numbers_are_read() {
-        let read = table("1276\tLet's try.\t2481\t¡Intentemos!\n77\tHi.\t88\tHola.\n", Incomplete::Skip).unwrap();
+        let read =
+            table("1276\tLet's try.\t2481\t¡Intentemos!\n77\tHi.\t88\tHola.\n", Incomplete::Skip).unwrap();
         assert_eq!(sides(&read), [("Let's try.", "¡Intentemos!", 1), ("Hi.", "Hola.", 2)]);
         assert!(read.notes[0].contains("columns 2 and 4"), "{:?}", read.notes);
         let error = table("1\tA.\t2\tB.\n3\tC.\n", Incomplete::Skip).unwrap_err().to_string();
@@ -356,7 +364,11 @@ mod tests {
         let skipped = table(text, Incomplete::Skip).unwrap();
         assert_eq!(sides(&skipped), [("Go.", "Ve.", 1), ("Hi.", "Hola.", 6)]);
         assert_eq!(skipped.incomplete, 4);
-        assert!(skipped.notes[0].contains("4 of 6") && skipped.notes[0].contains("left out"), "{:?}", skipped.notes);
+        assert!(
+            skipped.notes[0].contains("4 of 6") && skipped.notes[0].contains("left out"),
+            "{:?}",
+            skipped.notes
+        );
         let kept = table(text, Incomplete::Keep).unwrap();
         assert_eq!((kept.pairs.len(), kept.incomplete), (6, 4));
         assert_eq!(sides(&kept)[1..4], [("", "nada", 2), ("nothing", "", 3), ("", "", 4)]);
@@ -369,12 +381,17 @@ mod tests {
     #[test]
     fn a_line_without_a_tab_is_named() {
         let error = table("Go.\tVe.\nHi. Hola.\n", Incomplete::Skip).unwrap_err().to_string();
-        assert!(error.starts_with("t.tsv:2:") && error.contains("no tab") && error.contains("two files"), "{error}");
+        assert!(
+            error.starts_with("t.tsv:2:") && error.contains("no tab") && error.contains("two files"),
+            "{error}"
+        );
     }
 
     #[test]
     fn files_of_different_lengths_are_refused_with_both_counts() {
-        for (sources, targets, counts) in [("a\nb\nc\n", "x\n", [3, 1]), ("a", "x\ny\n\n", [1, 3]), ("", "x", [0, 1])] {
+        for (sources, targets, counts) in
+            [("a\nb\nc\n", "x\n", [3, 1]), ("a", "x\ny\n\n", [1, 3]), ("", "x", [0, 1])]
+        {
             let error = aligned(sources, targets, Incomplete::Keep).unwrap_err().to_string();
             assert!(error.contains(&format!("a.de: {} lines", counts[1])), "{error}");
             assert!(error.contains(&format!("a.en has {}", counts[0])), "{error}");
@@ -389,7 +406,9 @@ mod tests {
         }
         let none: [&str; 0] = [];
         assert!(Pairs::load(&none, Incomplete::Skip).unwrap_err().to_string().contains("two files"));
-        assert!(Pairs::load(&["-", "-"], Incomplete::Skip).unwrap_err().to_string().contains("standard input"));
+        assert!(
+            Pairs::load(&["-", "-"], Incomplete::Skip).unwrap_err().to_string().contains("standard input")
+        );
     }
 
     #[test]

@@ -58,7 +58,8 @@ impl Generator {
         &self.tokenizer
     }
 
-    /// What each text goes on with, in the order of the texts. An empty text is a beginning like any other.
+    /// What each text goes on with, in the order of the texts, with the blank before it where one belongs. An empty text is a
+    /// beginning like any other.
     ///
     /// It does not depend on which texts are gone on with together, nor on the number of threads.
     pub fn generate<T: AsRef<str>>(
@@ -79,11 +80,20 @@ impl Generator {
             if found.is_err() {
                 progress.end();
             }
-            said.extend(found?.iter().map(|ids| self.tokenizer.decode(ids)));
+            said.extend(run.iter().zip(found?).map(|(given, ids)| self.added(given, &ids)));
             progress.advance(run.len() as u64);
         }
         progress.end();
         Ok(said)
+    }
+
+    /// What `ids` add to the text of `given`: the end of a word, or words of their own.
+    fn added(&self, given: &[u32], ids: &[u32]) -> String {
+        let [before, whole] = [given.to_vec(), [given, ids].concat()].map(|ids| self.tokenizer.decode(&ids));
+        match whole.strip_prefix(&before) {
+            Some(added) => added.to_owned(),
+            None => format!(" {}", self.tokenizer.decode(ids)),
+        }
     }
 
     /// A text's tokens behind `[CLS]`, shorter than the longest sequence.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::encoder::Encoder;
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
+use super::lanes::Lanes;
 use super::names::{Parts, parameters};
 use super::pass::{DropoutPlan, Inspection, Keep};
-use super::tower::Activations;
 use super::{Checkpoint, Config, Weights};
 use crate::data::Batch;
 use crate::nn::Layout;
@@ -27,7 +27,7 @@ pub struct Bert {
 /// The memory of forward passes, reused from batch to batch.
 #[derive(Debug, Default)]
 pub struct BertWork {
-    activations: Activations,
+    lanes: Lanes,
     pooler: PoolerState,
     mlm: MlmState,
     nsp: NspState,
@@ -90,8 +90,13 @@ impl Bert {
         work: &'w mut BertWork,
         inspection: Option<&mut Inspection>,
     ) -> &'w [f32] {
-        let BertWork { activations, .. } = work;
-        self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, inspection)
+        match inspection {
+            None => work.lanes.forward(&self.encoder, &self.numbers, batch),
+            seen => {
+                let (off, activations) = (DropoutPlan::OFF, work.lanes.whole());
+                self.encoder.forward(&self.numbers, batch, off, Keep::Nothing, activations, seen)
+            }
+        }
     }
 
     /// The output of one layer, `[N, H]`, without computing those behind it: 0 is the embeddings' output, L the last
@@ -100,17 +105,14 @@ impl Bert {
     /// # Panics
     /// If the model has fewer layers.
     pub fn hidden_of<'w>(&self, layer: usize, batch: &Batch, work: &'w mut BertWork) -> &'w [f32] {
-        let BertWork { activations, .. } = work;
-        let encoder = self.encoder.first(layer);
-        encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None)
+        work.lanes.forward(&self.encoder.first(layer), &self.numbers, batch)
     }
 
     /// The pooled vectors, `[B, H]`.
     pub fn pooled<'w>(&self, batch: &Batch, work: &'w mut BertWork) -> Result<&'w [f32]> {
         let pooler = self.pooler.as_ref().ok_or_else(|| self.lacks("pooler", "bert.pooler.dense.weight"))?;
-        let BertWork { activations, pooler: state, .. } = work;
-        let hidden =
-            self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None);
+        let BertWork { lanes, pooler: state, .. } = work;
+        let hidden = lanes.forward(&self.encoder, &self.numbers, batch);
         let firsts: Vec<u32> = batch.firsts().collect();
         Ok(pooler.forward(&self.numbers, hidden, &firsts, state))
     }
@@ -123,9 +125,8 @@ impl Bert {
         work: &'w mut BertWork,
     ) -> Result<&'w mut [f32]> {
         let mlm = self.mlm()?;
-        let BertWork { activations, mlm: state, .. } = work;
-        let hidden =
-            self.encoder.forward(&self.numbers, batch, DropoutPlan::OFF, Keep::Nothing, activations, None);
+        let BertWork { lanes, mlm: state, .. } = work;
+        let hidden = lanes.forward(&self.encoder, &self.numbers, batch);
         Ok(mlm.forward(&self.numbers, hidden, chosen, state))
     }
 

@@ -23,7 +23,18 @@ impl Encoder {
             per_block: 2,
             hidden: config.hidden_size,
             first_stream: 0,
+            frozen: None,
         })
+    }
+
+    /// The embeddings and the first `blocks` blocks learn nothing from now on.
+    pub(crate) fn freeze(&mut self, blocks: usize) {
+        self.0.frozen = Some(blocks);
+    }
+
+    /// Width of a token's vector.
+    pub(crate) fn hidden(&self) -> usize {
+        self.0.hidden
     }
 
     /// The encoder up to this layer.

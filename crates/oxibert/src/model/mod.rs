@@ -16,11 +16,13 @@ mod decoding;
 mod embeddings;
 mod encoder;
 mod heads;
+mod lanes;
 pub mod names;
 mod output;
 mod pass;
 mod positions;
 mod pretraining;
+mod task;
 #[cfg(test)]
 mod tests;
 mod tower;
@@ -35,3 +37,4 @@ pub use output::TokenLoss;
 pub use pass::{DropoutPlan, Inspection, Keep, Training};
 pub use positions::{sinusoid_halves, sinusoids};
 pub use pretraining::{Losses, Pretraining, Work};
+pub use task::{Head, TaskModel, TaskWork};

@@ -189,7 +189,8 @@ pub fn canonical(name: &str) -> Cow<'_, str> {
 /// assert_eq!(block("somebody.else.weight"), None);
 /// ```
 pub fn block(name: &str) -> Option<Block> {
-    let numbered: [(&str, fn(usize) -> Block); 4] = [
+    type Numbered = fn(usize) -> Block;
+    let numbered: [(&str, Numbered); 4] = [
         ("bert.encoder.layer.", Block::Layer),
         ("model.encoder.layers.", Block::Layer),
         ("model.decoder.layers.", Block::Decoder),

@@ -21,11 +21,17 @@ pub(crate) struct Rates {
     pub(crate) hidden: f64,
     /// Of the weights of attention.
     pub(crate) attention: f64,
+    /// Of what a task's head reads.
+    pub(crate) head: f64,
 }
+
+/// The stream of a task's head, beyond those of any number of layers.
+const HEAD_STREAM: usize = 1 << 20;
 
 impl DropoutPlan {
     /// Nothing is dropped.
-    pub const OFF: Self = Self { rates: Rates { embeddings: 0.0, hidden: 0.0, attention: 0.0 }, seed: 0 };
+    pub const OFF: Self =
+        Self { rates: Rates { embeddings: 0.0, hidden: 0.0, attention: 0.0, head: 0.0 }, seed: 0 };
 
     /// The rates of `config`; take another seed for every step.
     pub fn new(config: &Config, seed: u64) -> Self {
@@ -33,6 +39,7 @@ impl DropoutPlan {
             embeddings: config.hidden_dropout_prob,
             hidden: config.hidden_dropout_prob,
             attention: config.attention_probs_dropout_prob,
+            head: config.classifier_dropout.unwrap_or(config.hidden_dropout_prob),
         };
         Self::with_rates(rates, seed)
     }
@@ -61,6 +68,11 @@ impl DropoutPlan {
     /// Of a sub-layer that is none: one stream.
     pub(crate) fn feed_forward(&self, stream: usize) -> Dropouts {
         Dropouts { weights: Dropout::OFF, output: self.stream(self.rates.hidden, stream) }
+    }
+
+    /// Before a task's head.
+    pub(crate) fn head(&self) -> Dropout {
+        self.stream(self.rates.head, HEAD_STREAM)
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Tower {
     pub(crate) hidden: usize,
     /// The first of its dropout streams: those of two towers must not meet.
     pub(crate) first_stream: usize,
+    /// The embeddings and so many blocks do not learn: backward ends there.
+    pub(crate) frozen: Option<usize>,
 }
 
 /// What a pass goes over.
@@ -269,10 +271,12 @@ impl Tower {
             stream
         });
         let mut flow = Flow::new(d, stream, dmemory);
-        for block in (0..self.blocks()).rev() {
+        for block in (self.frozen.unwrap_or(0)..self.blocks()).rev() {
             self.block_backward(values, gradients, pass, block, activations, &mut flow);
         }
-        self.leave(values, gradients, pass, activations, flow);
+        if self.frozen.is_none() {
+            self.leave(values, gradients, pass, activations, flow);
+        }
         activations.dstream = dstream;
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::model::checkpoint::{Tensor, transposed};
-use crate::model::names::{Kind, Param, WORD_EMBEDDINGS};
+use crate::model::names::{Block, Kind, Param, WORD_EMBEDDINGS};
 use crate::model::{Config, Weights};
 use crate::random::Random;
 use crate::{Error, Result};
@@ -127,10 +127,14 @@ impl Params {
         Ok(Self { layout, values })
     }
 
-    /// Reads what a checkpoint has of `layout`; what it lacks (often a head) is new.
+    /// Reads what a checkpoint has of `layout`; what it lacks (often a head) is new, and so is a task's head of another shape.
     pub fn load_known(layout: Layout, config: &Config, weights: &Weights, seed: u64) -> Result<Self> {
         let Self { layout, mut values } = Self::new(layout, config, seed);
-        for (param, range) in layout.iter().filter(|(param, _)| weights.contains(&param.name)) {
+        let is_known = |param: &Param| match weights.shape(&param.name) {
+            None => false,
+            Some(shape) => param.block != Block::Task || shape == param.shape,
+        };
+        for (param, range) in layout.iter().filter(|(param, _)| is_known(param)) {
             weights.read_param(param, &mut values[range])?;
         }
         Ok(Self { layout, values })

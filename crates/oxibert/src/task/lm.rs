@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::model::causal::{Causal, Config, TextBatch, Work, save};
+use crate::model::causal::{Causal, Checkpoint, Config, TextBatch, Work, save};
 use crate::model::{DropoutPlan, TokenLoss, Training};
 use crate::nn::{Layout, tensors};
 use crate::text::Tokenizer;
@@ -63,6 +63,10 @@ impl Speaker for TextSpeaker<'_> {
         ids.len() - 1
     }
 
+    fn ids<'e>(&self, ids: &'e Vec<u32>) -> [&'e [u32]; 2] {
+        [ids, &[]]
+    }
+
     fn flops(&self, ids: &Vec<u32>) -> u64 {
         self.model.config().flops(ids.len() - 1)
     }
@@ -84,9 +88,17 @@ impl Speaker for TextSpeaker<'_> {
         self.model.evaluate(values, &self.batch, 0.0, &mut self.work)
     }
 
+    fn initial(&self, seed: u64) -> Vec<f32> {
+        self.model.initial(seed).values
+    }
+
     fn save(&self, values: &[f32], directory: &Path) -> Result<()> {
         save(directory, self.model.config(), &tensors(self.model.layout(), values))?;
         self.tokenizer.save(directory)
+    }
+
+    fn load(&self, directory: &Path) -> Result<Vec<f32>> {
+        Checkpoint::open(directory)?.load().map(|(_, params)| params.values)
     }
 }
 

@@ -326,10 +326,5 @@ fn add(figures: &mut Figures, losses: &Losses, batch: &Batch, targets: &Targets,
 
 /// The matrix products of a step; backward takes twice as many as forward.
 fn flops(config: &Config, batch: &Batch, targets: &Targets) -> u64 {
-    let of_sequence = |ends: &[usize]| {
-        let length = ends[1] - ends[0];
-        config.flops_per_token(length) * length as u64
-    };
-    let encoder: u64 = batch.offsets.windows(2).map(of_sequence).sum();
-    3 * (encoder + config.mlm_flops_per_token() * targets.masked.len() as u64)
+    3 * (config.flops_of(batch) + config.mlm_flops_per_token() * targets.masked.len() as u64)
 }

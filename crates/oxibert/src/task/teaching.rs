@@ -61,6 +61,9 @@ pub trait Speaker {
     /// The tokens of an example that go through the model.
     fn tokens(&self, example: &Self::Example) -> usize;
 
+    /// The ids of an example, which tell it from others.
+    fn ids<'e>(&self, example: &'e Self::Example) -> [&'e [u32]; 2];
+
     /// Floating-point operations of a forward pass over an example.
     fn flops(&self, example: &Self::Example) -> u64;
 
@@ -86,8 +89,14 @@ pub trait Speaker {
         ("loss", Better::Lower)
     }
 
+    /// The values that a model begins with.
+    fn initial(&self, seed: u64) -> Vec<f32>;
+
     /// Writes the model's files into a directory.
     fn save(&self, values: &[f32], directory: &Path) -> Result<()>;
+
+    /// The values of a directory that `save` wrote.
+    fn load(&self, directory: &Path) -> Result<Vec<f32>>;
 }
 
 /// A model in training, with its examples.
@@ -127,6 +136,26 @@ impl<S: Speaker> Teaching<S> {
     /// The tokens of all examples that are learned from.
     pub fn tokens(&self) -> u64 {
         self.training.iter().map(|example| self.speaker.tokens(example) as u64).sum()
+    }
+
+    /// What tells the examples that are learned from, as the model reads them, from others.
+    pub fn fingerprint(&self) -> String {
+        let mut sum = crc32fast::Hasher::new();
+        for ids in self.training.iter().flat_map(|example| self.speaker.ids(example)) {
+            sum.update(&ids.len().to_le_bytes());
+            ids.iter().for_each(|id| sum.update(&id.to_le_bytes()));
+        }
+        format!("{}:{:08x}", self.training.len(), sum.finalize())
+    }
+
+    /// The values that a model begins with.
+    pub fn initial(&self, seed: u64) -> Vec<f32> {
+        self.speaker.initial(seed)
+    }
+
+    /// The values of a directory that [`Learner::save`] wrote.
+    pub fn load(&self, directory: &Path) -> Result<Vec<f32>> {
+        self.speaker.load(directory)
     }
 
     /// The next examples' numbers: as many as the budget has room for. An epoch that ends within them is followed by the

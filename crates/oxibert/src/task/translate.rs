@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::data::{Batch, Pair, by_budget};
-use crate::model::transformer::{Config, DecodeOptions, PairBatch, Transformer, Work, save, search};
+use crate::model::transformer::{
+    Checkpoint, Config, DecodeOptions, PairBatch, Transformer, Work, save, search,
+};
 use crate::model::{DropoutPlan, TokenLoss, Training};
 use crate::nn::{Layout, tensors};
 use crate::text::{Spacing, Tokenizer};
@@ -143,6 +145,10 @@ impl Speaker for PairSpeaker<'_> {
         pair.source.len() + pair.target.len() - 1
     }
 
+    fn ids<'e>(&self, pair: &'e EncodedPair) -> [&'e [u32]; 2] {
+        [&pair.source, &pair.target]
+    }
+
     fn flops(&self, pair: &EncodedPair) -> u64 {
         self.model.config().flops(pair.source.len(), pair.target.len() - 1)
     }
@@ -182,10 +188,18 @@ impl Speaker for PairSpeaker<'_> {
         }
     }
 
+    fn initial(&self, seed: u64) -> Vec<f32> {
+        self.model.initial(seed).values
+    }
+
     fn save(&self, values: &[f32], directory: &Path) -> Result<()> {
         save(directory, self.model.config(), &tensors(self.model.layout(), values))?;
         self.spacing.save(directory)?;
         self.tokenizer.save(directory)
+    }
+
+    fn load(&self, directory: &Path) -> Result<Vec<f32>> {
+        Checkpoint::open(directory)?.load().map(|(_, params)| params.values)
     }
 }
 

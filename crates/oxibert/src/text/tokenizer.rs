@@ -280,7 +280,12 @@ pub struct Encoder<'t> {
     scratch: Scratch,
 }
 
-impl Encoder<'_> {
+impl<'t> Encoder<'t> {
+    /// The tokenizer whose it is.
+    pub fn tokenizer(&self) -> &'t Tokenizer {
+        self.tokenizer
+    }
+
     /// `[CLS] A [SEP]`, and `B [SEP]` for every further text, each with its own segment id.
     pub fn encode(&mut self, texts: &[&str]) -> Encoding {
         let mut out = Encoding::default();

@@ -25,5 +25,5 @@ pub use optimizer::{Algorithm, Optimizer, OptimizerOptions};
 pub use report::{About, Baseline, Body, Report, Section};
 pub use run::{Every, Limit, Outcome, Run, RunOptions};
 pub use schedule::{Decay, Form, Schedule, ScheduleOptions, Warmup, parse_duration};
-pub use store::{Damaged, Latest, OPTIMIZER_FILE, Store, Stored};
+pub use store::{Damaged, Latest, OPTIMIZER_FILE, Store, Stored, publish};
 pub use tensorboard::TensorBoard;

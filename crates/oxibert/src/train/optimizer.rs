@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use oxibert_kernels::{AdamW, adamw, lamb, squared_norm, zeros};
 
+use crate::model::Param;
 use crate::nn::Layout;
 
 /// How a step is computed from the moments.
@@ -70,13 +71,23 @@ struct Group {
     range: Range<usize>,
     /// Matrices and tables do, biases and LayerNorms do not; the former are those that LAMB adapts.
     decays: bool,
+    /// Their share of the learning rate.
+    rate: f32,
 }
 
 impl Optimizer {
     /// An optimizer at rest, for parameters of this layout.
     pub fn new(layout: &Layout, options: OptimizerOptions) -> Self {
         let (m, v) = (zeros(layout.len()), zeros(layout.len()));
-        Self { options, layout: layout.clone(), groups: groups(layout, options.algorithm), m, v, step: 0 }
+        let groups = groups(layout, options.algorithm, |_| 1.0);
+        Self { options, layout: layout.clone(), groups, m, v, step: 0 }
+    }
+
+    /// The optimizer with a share of the learning rate for each parameter; one of share 0 stays as it is.
+    #[must_use]
+    pub fn with_rates(mut self, rate: impl Fn(&Param) -> f32) -> Self {
+        self.groups = groups(&self.layout, self.options.algorithm, rate);
+        self
     }
 
     /// The parameters that it is for.
@@ -105,8 +116,8 @@ impl Optimizer {
         self.step += 1;
         let clipped = self.options.clip.filter(|&clip| norm > clip).map_or(1.0, |clip| clip / (norm + 1e-6));
         let gradient_scale = (f64::from(scale) * clipped) as f32;
-        for Group { range, decays } in &self.groups {
-            let constants = self.constants(lr, *decays, gradient_scale);
+        for Group { range, decays, rate } in &self.groups {
+            let constants = self.constants(lr * rate, *decays, gradient_scale);
             let (p, g) = (&mut values[range.clone()], &gradients[range.clone()]);
             let (m, v) = (&mut self.m[range.clone()], &mut self.v[range.clone()]);
             match self.options.algorithm {
@@ -131,14 +142,17 @@ impl Optimizer {
     }
 }
 
-fn groups(layout: &Layout, algorithm: Algorithm) -> Vec<Group> {
+fn groups(layout: &Layout, algorithm: Algorithm, rate: impl Fn(&Param) -> f32) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (param, range) in layout.iter() {
-        let decays = param.kind.decays();
+        let (decays, rate) = (param.kind.decays(), rate(param));
         let alone = algorithm == Algorithm::Lamb && decays;
+        let alike =
+            |last: &Group| last.decays == decays && last.rate == rate && last.range.end == range.start;
         match groups.last_mut() {
-            Some(last) if last.decays == decays && !alone => last.range.end = range.end,
-            _ => groups.push(Group { range, decays }),
+            _ if rate == 0.0 => {}
+            Some(last) if alike(last) && !alone => last.range.end = range.end,
+            _ => groups.push(Group { range, decays, rate }),
         }
     }
     groups
@@ -147,8 +161,8 @@ fn groups(layout: &Layout, algorithm: Algorithm) -> Vec<Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Config;
     use crate::model::names::{Parts, parameters};
+    use crate::model::{Block, Config};
 
     const BOTH: [Algorithm; 2] = [Algorithm::AdamW, Algorithm::Lamb];
 
@@ -167,7 +181,7 @@ mod tests {
     #[test]
     fn neighbours_of_one_decay_are_one_group_and_cover_all() {
         let layout = layout();
-        let groups = groups(&layout, Algorithm::AdamW);
+        let groups = groups(&layout, Algorithm::AdamW, |_| 1.0);
         let alternate =
             |pair: &[Group]| pair[0].range.end == pair[1].range.start && pair[0].decays != pair[1].decays;
         assert!(groups.windows(2).all(alternate));
@@ -175,9 +189,29 @@ mod tests {
     }
 
     #[test]
+    fn parameters_have_rates_of_their_own() {
+        let layout = layout();
+        let rate = |param: &Param| match param.block {
+            Block::Embeddings => 0.0,
+            Block::Layer(0) => 0.5,
+            _ => 1.0,
+        };
+        let (start, gradients) = (wave(layout.len(), 0.37), wave(layout.len(), 0.11));
+        let [mut plain, mut rated] = [start.clone(), start.clone()];
+        optimizer(&layout, Algorithm::AdamW).step(&mut plain, &gradients, 1e-3);
+        optimizer(&layout, Algorithm::AdamW).with_rates(rate).step(&mut rated, &gradients, 1e-3);
+        for (param, range) in layout.iter() {
+            for place in range {
+                let wanted = start[place] + rate(param) * (plain[place] - start[place]);
+                assert!((rated[place] - wanted).abs() < 1e-7, "{}", param.name);
+            }
+        }
+    }
+
+    #[test]
     fn lamb_has_every_matrix_and_table_alone() {
         let layout = layout();
-        let groups = groups(&layout, Algorithm::Lamb);
+        let groups = groups(&layout, Algorithm::Lamb, |_| 1.0);
         let alone: Vec<_> =
             groups.iter().filter(|group| group.decays).map(|group| group.range.clone()).collect();
         let matrices: Vec<_> =

@@ -75,6 +75,8 @@ pub struct RunOptions {
     pub keep: usize,
     /// Floating-point operations per second that this machine can do.
     pub peak: Option<f64>,
+    /// So many evaluations in a row without a new best, and the run is over.
+    pub patience: Option<u32>,
 }
 
 /// How a run ended.
@@ -104,6 +106,9 @@ struct State {
     seconds: f64,
     /// The bits of the best figure: a decimal number might not lead back to them.
     best: Option<u64>,
+    /// Evaluations since then.
+    #[serde(default)]
+    stale: u32,
 }
 
 /// A run: everything that a step changes.
@@ -122,6 +127,8 @@ pub struct Run<'r> {
     before: f64,
     begin: Instant,
     best: Option<f64>,
+    /// Evaluations since the best one.
+    stale: u32,
     saved: Option<(u64, Instant)>,
     sick_steps: u32,
     window: Window,
@@ -174,6 +181,7 @@ impl<'r> Run<'r> {
             before: 0.0,
             begin: Instant::now(),
             best: None,
+            stale: 0,
             saved: None,
             sick_steps: 0,
             window: Window::default(),
@@ -204,6 +212,7 @@ impl<'r> Run<'r> {
         self.step = checkpoint.step;
         self.before = state.seconds;
         self.best = state.best.map(f64::from_bits);
+        self.stale = state.stale;
         Ok(self)
     }
 
@@ -219,15 +228,14 @@ impl<'r> Run<'r> {
         let (step, seconds, peak) = (self.step, self.before, self.options.peak);
         self.tell(&Event::Begin(Begin { title: &title, step, steps, seconds, peak }))?;
         let mut evaluation = None;
-        while self.progress() < 1.0 && !stop.load(Ordering::Relaxed) {
+        while !self.is_over() && !stop.load(Ordering::Relaxed) {
             let before = self.progress();
             self.take_step()?;
             let now = self.progress();
-            let over = now >= 1.0;
-            if over || self.options.evaluate_every.is_due(self.step, before, now) {
+            if now >= 1.0 || self.options.evaluate_every.is_due(self.step, before, now) {
                 evaluation = self.evaluate()?.or(evaluation);
             }
-            if over || self.options.save_every.is_due(self.step, before, now) || self.is_overdue() {
+            if self.is_over() || self.options.save_every.is_due(self.step, before, now) || self.is_overdue() {
                 self.save()?;
             }
         }
@@ -238,7 +246,7 @@ impl<'r> Run<'r> {
         if self.saved.is_none_or(|(step, _)| step != self.step) {
             self.save()?;
         }
-        let (step, seconds, complete) = (self.step, self.elapsed(), self.progress() >= 1.0);
+        let (step, seconds, complete) = (self.step, self.elapsed(), self.is_over());
         self.tell(&Event::End { step, complete, elapsed: seconds })?;
         let Self { step_seconds, data_seconds, values, .. } = self;
         Ok((Outcome { step, complete, seconds, evaluation, step_seconds, data_seconds }, values))
@@ -253,6 +261,11 @@ impl<'r> Run<'r> {
             Limit::Steps(steps) => self.step as f64 / steps.max(1) as f64,
             Limit::Seconds(seconds) => self.elapsed() / seconds,
         }
+    }
+
+    /// All steps are done, or they have not helped for too long.
+    fn is_over(&self) -> bool {
+        self.progress() >= 1.0 || self.options.patience.is_some_and(|patience| self.stale >= patience)
     }
 
     fn is_overdue(&self) -> bool {
@@ -353,6 +366,7 @@ impl<'r> Run<'r> {
         let Some(figures) = self.learner.evaluate(&self.values) else { return Ok(None) };
         let (goal, better) = self.learner.goal();
         let best = figures.value(goal).is_some_and(|value| self.improve(value, better));
+        self.stale = if best { 0 } else { self.stale + 1 };
         if best {
             let (learner, values) = (&*self.learner, &self.values);
             self.store.save_best(self.step, |directory| learner.save(values, directory))?;
@@ -375,6 +389,7 @@ impl<'r> Run<'r> {
             position: self.learner.position(),
             seconds: self.elapsed(),
             best: self.best.map(f64::to_bits),
+            stale: self.stale,
         };
         let (learner, values) = (&*self.learner, &self.values);
         let fill = |at: &Path| learner.save(values, at);

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::checksums::Checksums;
+pub use self::publish::publish;
 use super::Optimizer;
 use crate::data::files;
 use crate::{Error, Result};

@@ -21,6 +21,7 @@ mod english;
 mod event;
 mod facts;
 mod genre;
+mod lessons;
 mod lexicon;
 mod morphology;
 mod pairs;
@@ -37,6 +38,8 @@ use crate::random::Random;
 use discourse::Perspective;
 use facts::Facts;
 pub use genre::Genre;
+pub use lessons::{AnswerLesson, ChoiceLesson, ClassLesson, TagLesson};
+use scene::Story;
 use teller::Teller;
 
 /// A language that the world speaks.
@@ -75,13 +78,26 @@ pub struct Document {
 pub struct World {
     seed: u64,
     facts: Facts,
+    only: Option<Genre>,
 }
 
 impl World {
     /// The world that belongs to a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, facts: Facts::new(seed) }
+        Self { seed, facts: Facts::new(seed), only: None }
+    }
+
+    /// The same world, but all its documents are of one genre.
+    ///
+    /// ```
+    /// # use oxibert::world::{Genre, Language, World};
+    /// let world = World::new(1).only(Genre::Workday);
+    /// assert!((0..5).all(|index| world.document(Language::Chinese, index).genre == Genre::Workday));
+    /// ```
+    #[must_use]
+    pub fn only(self, genre: Genre) -> Self {
+        Self { only: Some(genre), ..self }
     }
 
     /// Document number `index` in a language; the same events for every language.
@@ -95,7 +111,13 @@ impl World {
     /// ```
     #[must_use]
     pub fn document(&self, language: Language, index: u64) -> Document {
-        let (genre, story) = genre::story(&self.facts, Random::new(self.seed, "world story", index));
+        let (genre, story) =
+            genre::story(&self.facts, self.only, Random::new(self.seed, "world story", index));
+        self.tell(language, index, genre, &story)
+    }
+
+    /// The story of document number `index`, told.
+    fn tell(&self, language: Language, index: u64, genre: Genre, story: &Story) -> Document {
         let purpose = match language {
             Language::English => "world english",
             Language::Chinese => "world chinese",

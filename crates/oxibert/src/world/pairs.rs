@@ -50,7 +50,7 @@ impl World {
         let mut random = Random::new(self.seed, "world pair", index);
         loop {
             let chance = Random::new(self.seed, "world pair story", random.bits());
-            let (_, story) = genre::story(&self.facts, chance);
+            let (_, story) = genre::story(&self.facts, self.only, chance);
             let event = random.pick(&story.events);
             // Few events have no template in which both languages say the same.
             if let Some(pair) = self.both(event, story.perspective, &mut random) {
@@ -110,7 +110,9 @@ impl World {
     ) -> Manner {
         let fixed = [perspective.narrator, perspective.reader];
         let mut people: Vec<PersonId> = Vec::new();
-        for mentioned in english.iter().chain(chinese).filter(|mentioned| !fixed.contains(&Some(mentioned.id))) {
+        for mentioned in
+            english.iter().chain(chinese).filter(|mentioned| !fixed.contains(&Some(mentioned.id)))
+        {
             if !people.contains(&mentioned.id) {
                 people.push(mentioned.id);
             }

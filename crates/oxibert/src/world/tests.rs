@@ -11,8 +11,15 @@ fn documents(language: Language, count: u64) -> Vec<Document> {
     (0..count).map(|index| world.document(language, index)).collect()
 }
 
+/// The genre that only worlds of one genre write.
+fn workdays(language: Language, count: u64) -> Vec<Document> {
+    let world = World::new(42).only(Genre::Workday);
+    (0..count).map(|index| world.document(language, index)).collect()
+}
+
 fn sentences(language: Language) -> Vec<String> {
-    documents(language, 1500).into_iter().flat_map(|document| document.sentences).collect()
+    let all = documents(language, 1500).into_iter().chain(workdays(language, 1000));
+    all.flat_map(|document| document.sentences).collect()
 }
 
 #[test]
@@ -59,10 +66,61 @@ fn no_document_repeats_a_sentence_and_all_have_a_fair_length() {
 }
 
 #[test]
+fn workdays_differ_and_are_short() {
+    for language in LANGUAGES {
+        let documents = workdays(language, 3000);
+        let texts: HashSet<&Vec<String>> = documents.iter().map(|document| &document.sentences).collect();
+        assert_eq!(texts.len(), documents.len(), "{language:?}: no document twice");
+        for document in &documents {
+            let distinct: HashSet<&String> = document.sentences.iter().collect();
+            assert_eq!(distinct.len(), document.sentences.len(), "{document:?}");
+            assert!((7..=10).contains(&document.sentences.len()), "{document:?}");
+            assert!(!document.title.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_a_workday_counts_adds_up() {
+    const NUMBERS: [&str; 7] = ["zero", "one", "two", "three", "four", "five", "six"];
+    let number = |sentence: &str, before: &str| {
+        let word = between(sentence, before, ' ')?.trim_end_matches('.');
+        NUMBERS.iter().position(|number| *number == word)
+    };
+    let mut seen = 0;
+    for document in workdays(Language::English, 1000) {
+        let find = |before: &str| document.sentences.iter().find_map(|sentence| number(sentence, before));
+        let sold = find(" bought ").or_else(|| find(" sold "));
+        if let (Some(made), Some(kept), Some(sold)) = (find("Of the "), find(" kept "), sold) {
+            assert_eq!(made, sold + kept, "{document:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
 fn every_genre_is_written() {
     let genres: HashSet<Genre> =
         documents(Language::English, 300).iter().map(|document| document.genre).collect();
-    assert!(Genre::ALL.iter().all(|genre| genres.contains(genre)));
+    for genre in Genre::ALL {
+        assert_eq!(genres.contains(&genre), genre != Genre::Workday, "{genre:?}");
+        assert_eq!(World::new(42).only(genre).document(Language::English, 3).genre, genre);
+    }
+}
+
+#[test]
+fn a_world_of_one_genre_tells_what_the_whole_world_tells() {
+    let (world, letters) = (World::new(42), World::new(42).only(Genre::Letter));
+    let mut seen = 0;
+    for index in 0..100 {
+        let document = world.document(Language::English, index);
+        if document.genre == Genre::Letter {
+            assert_eq!(letters.document(Language::English, index), document);
+            seen += 1;
+        }
+    }
+    assert!(seen > 5, "{seen}");
 }
 
 #[test]
@@ -167,19 +225,21 @@ fn markets_and_journeys_agree_with_the_encyclopedia() {
 
 #[test]
 fn both_languages_tell_the_same_story() {
-    let world = World::new(42);
-    for index in 0..200 {
-        let [english, chinese] = LANGUAGES.map(|language| world.document(language, index));
-        assert_eq!(english.genre, chinese.genre);
-        assert_eq!(english.sentences.len(), chinese.sentences.len());
+    for world in [World::new(42), World::new(42).only(Genre::Workday)] {
+        for index in 0..200 {
+            let [english, chinese] = LANGUAGES.map(|language| world.document(language, index));
+            assert_eq!(english.genre, chinese.genre);
+            assert_eq!(english.sentences.len(), chinese.sentences.len());
+        }
     }
 }
 
 #[test]
 fn templates_stand_side_by_side() {
     let world = World::new(42);
-    for index in 0..1500 {
-        let (_, story) = genre::story(&world.facts, Random::new(42, "world story", index));
+    for index in 0..2000 {
+        let only = (index >= 1500).then_some(Genre::Workday);
+        let (_, story) = genre::story(&world.facts, only, Random::new(42, "world story", index));
         for event in story.events {
             // The n-th template says the same in each language: pairs of sentences can be made from them.
             assert_eq!(event.frame.english.len(), event.frame.chinese.len(), "{:?}", event.frame);

@@ -141,7 +141,7 @@ impl Config {
     }
 
     pub(crate) fn rates(&self) -> Rates {
-        Rates { embeddings: self.embd_pdrop, hidden: self.resid_pdrop, attention: self.attn_pdrop }
+        Rates { embeddings: self.embd_pdrop, hidden: self.resid_pdrop, attention: self.attn_pdrop, head: 0.0 }
     }
 
     /// Refuses what cannot work: which field, what was expected, what was found.
@@ -154,7 +154,7 @@ impl Config {
             ("n_head", self.n_head, 1 << 10),
             ("n_inner", self.inner(), 1 << 20),
         ])?;
-        if self.n_embd % self.n_head != 0 {
+        if !self.n_embd.is_multiple_of(self.n_head) {
             let problem =
                 format!("it is {}, expected a multiple of n_head, which is {}", self.n_embd, self.n_head);
             return Err(Error::setting("n_embd", problem));

@@ -225,6 +225,7 @@ fn tower(layout: &Layout, config: &Config) -> Tower {
         per_block: 2,
         hidden: config.n_embd,
         first_stream: 0,
+        frozen: None,
     }
 }
 

@@ -8,7 +8,7 @@ mod json;
 
 use serde_json::{Map, Value};
 
-pub(super) use fields::{Fields, in_file, parse_object, read_object, save_object, short};
+pub(super) use fields::{Fields, in_file, parse_object, read_object, save_object};
 
 use super::names::{self, Parts};
 use crate::data::Batch;
@@ -192,6 +192,12 @@ impl Config {
         let projections = 4 * hidden * hidden + 2 * hidden * inner;
         let attention = 2 * length * hidden; // Q K^T and the weights times V
         2 * (projections + attention) * self.num_hidden_layers as u64
+    }
+
+    /// Floating-point operations of the encoder's forward pass over a batch.
+    pub fn flops_of(&self, batch: &Batch) -> u64 {
+        let lengths = batch.offsets.windows(2).map(|ends| ends[1] - ends[0]);
+        lengths.map(|length| self.flops_per_token(length) * length as u64).sum()
     }
 
     /// Floating-point operations of the MLM head's forward pass, per predicted token.

@@ -194,7 +194,7 @@ impl Config {
     }
 
     pub(crate) fn rates(&self) -> Rates {
-        Rates { embeddings: self.dropout, hidden: self.dropout, attention: self.attention_dropout }
+        Rates { embeddings: self.dropout, hidden: self.dropout, attention: self.attention_dropout, head: 0.0 }
     }
 
     /// Refuses what cannot work: which field, what was expected, what was found.
@@ -219,7 +219,7 @@ impl Config {
             ("max_position_embeddings", self.max_position_embeddings, 1 << 20),
         ])?;
         for heads in [self.encoder_attention_heads, self.decoder_attention_heads] {
-            if self.d_model % heads != 0 {
+            if !self.d_model.is_multiple_of(heads) {
                 let problem =
                     format!("it is {}, expected a multiple of {heads} attention heads", self.d_model);
                 return Err(Error::setting("d_model", problem));

@@ -290,6 +290,7 @@ fn tower(layout: &Layout, config: &Config, side: Side) -> Tower {
         per_block: if side == Side::Decoder { 3 } else { 2 },
         hidden: config.d_model,
         first_stream: if side == Side::Decoder { DECODER_STREAM } else { 0 },
+        frozen: None,
     }
 }
 

@@ -41,7 +41,8 @@ impl Tokenization {
     /// assert_eq!(Tokenization::suited_to(&["He reads 论语."]), Tokenization::Mteval13a);
     /// ```
     pub fn suited_to<S: AsRef<str>>(references: &[S]) -> Self {
-        let letters = || references.iter().flat_map(|text| text.as_ref().chars()).filter(|c| c.is_alphabetic());
+        let letters =
+            || references.iter().flat_map(|text| text.as_ref().chars()).filter(|c| c.is_alphabetic());
         let chinese = letters().filter(|&c| tokens::is_han(c)).count();
         if 2 * chinese > letters().count() { Self::Chinese } else { Self::Mteval13a }
     }
@@ -120,7 +121,13 @@ where
     let precisions = precisions(&found);
     // A precision of zero has the logarithm of minus infinity, and the score is zero.
     let mean = precisions.iter().map(|p| p.ln()).sum::<f64>() / WORDS as f64;
-    Bleu { score: brevity_penalty * mean.exp(), precisions, brevity_penalty, hypothesis_length, reference_length }
+    Bleu {
+        score: brevity_penalty * mean.exp(),
+        precisions,
+        brevity_penalty,
+        hypothesis_length,
+        reference_length,
+    }
 }
 
 fn brevity_penalty(hypothesis: usize, reference: usize) -> f64 {

@@ -116,6 +116,7 @@ fn options(steps: u64) -> RunOptions {
         save_every: Every::Steps(8),
         keep: 2,
         peak: None,
+        patience: None,
     }
 }
 

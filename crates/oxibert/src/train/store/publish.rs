@@ -16,7 +16,7 @@ const OURS: [&str; 3] = [OPTIMIZER_FILE, TRAINING_FILE, CHECKSUMS_FILE];
 
 /// Puts the model files below `from` into `to`, each atomically and `config.json` last, so that whoever finds it finds the
 /// weights. A tokenizer or weights that an earlier model left in `to` would be taken for this one's: they go.
-pub(super) fn publish(from: &Path, to: &Path) -> Result<()> {
+pub fn publish(from: &Path, to: &Path) -> Result<()> {
     let mut names = files_below(from)?;
     names.retain(|name| !OURS.contains(&name.as_str()));
     names.sort_by_key(|name| name == CONFIG_FILE);

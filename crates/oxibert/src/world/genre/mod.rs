@@ -1,6 +1,6 @@
 //! Genres: the kinds of documents. Each is a function from the facts and chance to a story.
 //!
-//! A new genre is a file with such a function, a variant of [`Genre`] and a line in [`Genre::ALL`] and [`story`].
+//! A new genre is a file with such a function, a variant of [`Genre`] and a line in [`Genre::ALL`] and [`story_of`].
 
 mod chronicle;
 mod day;
@@ -11,6 +11,7 @@ mod letter;
 mod market;
 mod portrait;
 mod town;
+mod workday;
 
 use super::facts::Facts;
 use super::scene::{Scene, Story};
@@ -38,11 +39,13 @@ pub enum Genre {
     Dialogue,
     /// How to cook a dish or grow a plant.
     HowTo,
+    /// A day's work of one trade: few words, short sentences. Only worlds that write nothing else have it.
+    Workday,
 }
 
 impl Genre {
     /// All genres.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Day,
         Self::Market,
         Self::Journey,
@@ -52,12 +55,13 @@ impl Genre {
         Self::Portrait,
         Self::Dialogue,
         Self::HowTo,
+        Self::Workday,
     ];
 }
 
-/// Makes up the story of a document; stories of people are the commonest.
-pub(crate) fn story(facts: &Facts, mut random: Random) -> (Genre, Story) {
-    let genre = match random.below(20) {
+/// Makes up the story of a document, of one genre if only that is wanted; otherwise stories of people are the commonest.
+pub(crate) fn story(facts: &Facts, only: Option<Genre>, mut random: Random) -> (Genre, Story) {
+    let drawn = match random.below(20) {
         0..5 => Genre::Day,
         5..7 => Genre::Market,
         7..9 => Genre::Journey,
@@ -68,8 +72,12 @@ pub(crate) fn story(facts: &Facts, mut random: Random) -> (Genre, Story) {
         16..18 => Genre::Dialogue,
         _ => Genre::HowTo,
     };
-    let scene = Scene::new(facts, random);
-    let story = match genre {
+    let genre = only.unwrap_or(drawn);
+    (genre, story_of(genre, Scene::new(facts, random)))
+}
+
+fn story_of(genre: Genre, scene: Scene<'_>) -> Story {
+    match genre {
         Genre::Day => day::story(scene),
         Genre::Market => market::story(scene),
         Genre::Journey => journey::story(scene),
@@ -79,6 +87,6 @@ pub(crate) fn story(facts: &Facts, mut random: Random) -> (Genre, Story) {
         Genre::Portrait => portrait::story(scene),
         Genre::Dialogue => dialogue::story(scene),
         Genre::HowTo => howto::story(scene),
-    };
-    (genre, story)
+        Genre::Workday => workday::story(scene),
+    }
 }

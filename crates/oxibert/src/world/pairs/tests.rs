@@ -56,7 +56,8 @@ fn both_sides_speak_of_the_same_people_and_places() {
 fn both_sides_speak_of_the_same_time() {
     let both_have = |table: &[Word], english: &str, chinese: &str| {
         let words = words(english);
-        table.iter().filter(|word| words.contains(word.english) != chinese.contains(word.chinese)).count() == 0
+        table.iter().filter(|word| words.contains(word.english) != chinese.contains(word.chinese)).count()
+            == 0
     };
     for (english, chinese) in pairs(5000) {
         assert!(both_have(&WEEKDAYS, &english, &chinese), "{english}\n{chinese}");
@@ -72,9 +73,15 @@ fn whoever_is_introduced_by_a_job_is_so_on_both_sides() {
     for (english, chinese) in pairs(5000) {
         for person in &world.facts.people {
             let job = &person.job.name;
-            if english.to_lowercase().contains(&format!("the {} {}", job.english, person.given).to_lowercase()) {
+            if english
+                .to_lowercase()
+                .contains(&format!("the {} {}", job.english, person.given).to_lowercase())
+            {
                 titled += 1;
-                assert!(chinese.contains(&format!("{}{}", job.chinese, person.chinese)), "{english}\n{chinese}");
+                assert!(
+                    chinese.contains(&format!("{}{}", job.chinese, person.chinese)),
+                    "{english}\n{chinese}"
+                );
             }
         }
     }
@@ -85,10 +92,14 @@ fn whoever_is_introduced_by_a_job_is_so_on_both_sides() {
 fn pronouns_agree() {
     let mut seen = 0;
     for (english, chinese) in pairs(5000) {
-        if chinese.starts_with(['她', '他']) && !chinese.starts_with("他们") && !chinese.starts_with("她们") {
+        if chinese.starts_with(['她', '他']) && !chinese.starts_with("他们") && !chinese.starts_with("她们")
+        {
             let words = words(&english);
-            let expected: &[&str] =
-                if chinese.starts_with('她') { &["She", "she", "her", "Her"] } else { &["He", "he", "him", "his", "His"] };
+            let expected: &[&str] = if chinese.starts_with('她') {
+                &["She", "she", "her", "Her"]
+            } else {
+                &["He", "he", "him", "his", "His"]
+            };
             assert!(expected.iter().any(|word| words.contains(word)), "{english}\n{chinese}");
             seen += 1;
         }
@@ -108,7 +119,7 @@ fn templates() -> Vec<(&'static str, &'static str)> {
     let world = World::new(42);
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for index in 0..1500 {
-        let (_, story) = genre::story(&world.facts, Random::new(42, "world story", index));
+        let (_, story) = genre::story(&world.facts, None, Random::new(42, "world story", index));
         for event in story.events {
             let both = event.frame.english.iter().copied().zip(event.frame.chinese.iter().copied());
             seen.extend(both.filter(|template| !seen.contains(template)).collect::<Vec<_>>());
@@ -123,7 +134,9 @@ fn most_templates_say_the_same_in_both_languages() {
     let mut random = Random::new(1, "pairs test", 0);
     let usable = templates
         .iter()
-        .filter(|(english, chinese)| (0..20).any(|_| Wording::of_template(english, chinese, &mut random).is_some()))
+        .filter(|(english, chinese)| {
+            (0..20).any(|_| Wording::of_template(english, chinese, &mut random).is_some())
+        })
         .count();
     assert!(3 * usable > 2 * templates.len(), "{usable} of {}", templates.len());
 }
@@ -134,7 +147,8 @@ fn choices_follow_each_other() {
     let mut seen = HashSet::new();
     for _ in 0..50 {
         let english = "{who} [coughed|sneezed] at [{place}|home] with {n:what}.";
-        let made = Wording::of_template(english, "{who}在[{place}|家里][咳嗽|打喷嚏]，{n.of}{what}。", &mut random);
+        let made =
+            Wording::of_template(english, "{who}在[{place}|家里][咳嗽|打喷嚏]，{n.of}{what}。", &mut random);
         let made = made.expect("two groups, exchanged");
         assert_eq!(made.english.contains("coughed"), made.chinese.contains("咳嗽"));
         assert_eq!(made.english.contains("home"), made.chinese.contains("家里"));

@@ -59,7 +59,11 @@ fn figures_are_those_of_sacrebleu() {
         for (ours, theirs) in ours.precisions.iter().zip(case.precisions) {
             assert!(close(*ours, theirs), "{place}, expected {:?}", case.precisions);
         }
-        assert!(close(ours.brevity_penalty, case.brevity_penalty), "{place}, expected {}", case.brevity_penalty);
+        assert!(
+            close(ours.brevity_penalty, case.brevity_penalty),
+            "{place}, expected {}",
+            case.brevity_penalty
+        );
         let lengths = (ours.hypothesis_length, ours.reference_length);
         assert_eq!(lengths, (case.hypothesis_length, case.reference_length), "{place}");
         let ours = chrf(&case.hypotheses, &case.references);

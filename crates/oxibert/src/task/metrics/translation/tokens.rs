@@ -48,7 +48,8 @@ fn punctuation(line: &str) -> String {
     let mut apart = String::with_capacity(2 * line.len());
     line.chars().for_each(|letter| push(letter, is_symbol(letter), &mut apart));
     let after_no_digit = replace(&apart, |a| !a.is_ascii_digit(), is_point, |a, b| [a, ' ', b, ' ']);
-    let before_no_digit = replace(&after_no_digit, is_point, |b| !b.is_ascii_digit(), |a, b| [' ', a, ' ', b]);
+    let before_no_digit =
+        replace(&after_no_digit, is_point, |b| !b.is_ascii_digit(), |a, b| [' ', a, ' ', b]);
     replace(&before_no_digit, |a| a.is_ascii_digit(), |b| b == '-', |a, b| [a, ' ', b, ' '])
 }
 

@@ -11,11 +11,11 @@ use oxibert::infer::Translator;
 use oxibert::task::metrics::translation::{Bleu, Tokenization, bleu, chrf};
 use serde_json::json;
 
-use super::{Search, best};
 use crate::choices::Threads;
 use crate::hub;
 use crate::output::{remark, results};
 use crate::progress::Bars;
+use crate::translate::{Search, best};
 
 /// How good translations are beside references: BLEU and chrF, equal to sacreBLEU's
 #[derive(Debug, Args)]
@@ -71,7 +71,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
     let found = translator.translate(&sources, &options, &Bars::new(arguments.quiet))?;
     let seconds = begin.elapsed().as_secs_f64();
-    let hypotheses: Vec<&str> = found.iter().map(|all| best(all).map_or("", |best| best.text.as_str())).collect();
+    let hypotheses: Vec<&str> =
+        found.iter().map(|all| best(all).map_or("", |best| best.text.as_str())).collect();
     let references: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
     if let Some(path) = &arguments.out {
         files::save(path, |file| hypotheses.iter().try_for_each(|text| writeln!(file, "{text}")))?;
@@ -81,7 +82,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if bleu.score < NOTHING && pairs.len() >= SEVERAL {
         note("hardly a word is right; are these the model's two languages, in its direction?");
     }
-    let figures = Figures { bleu, chrf: chrf(&hypotheses, &references), tokenization, count: pairs.len(), seconds };
+    let figures =
+        Figures { bleu, chrf: chrf(&hypotheses, &references), tokenization, count: pairs.len(), seconds };
     figures.write(arguments.json)
 }
 

@@ -1,14 +1,14 @@
-//! What a translator is trained with: flags over defaults, kept in the run's directory, and compared when it goes on.
+//! What a model that says tokens is trained with: flags over defaults, kept in the run's directory, and compared when it goes on.
 
 use anyhow::{Context, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use oxibert::model::Keep;
-use oxibert::model::transformer::Config;
 use oxibert::task::teaching::TeachOptions;
-use oxibert::train::{Decay, Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, Warmup, parse_duration};
+use oxibert::train::{Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, parse_duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::choices::{DecayChoice, warmup};
 use crate::given;
 
 /// Epochs, where neither steps nor time are given.
@@ -18,34 +18,10 @@ const PAPER_WARMUP: f64 = 4000.0;
 /// Adam's constants in the paper (section 5.3).
 const PAPER_ADAM: (f32, f32) = (0.98, 1e-9);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Fall {
-    /// As 1 / sqrt(step), the paper's
-    InverseSqrt,
-    /// In a straight line to zero
-    Linear,
-    /// Along half a cosine to zero
-    Cosine,
-    /// Not at all
-    Constant,
-}
-
-impl From<Fall> for Decay {
-    fn from(fall: Fall) -> Self {
-        match fall {
-            Fall::InverseSqrt => Self::InverseSqrt,
-            Fall::Linear => Self::Linear,
-            Fall::Cosine => Self::Cosine,
-            Fall::Constant => Self::Constant,
-        }
-    }
-}
-
 /// The flags that decide what comes out. One that is not given is not written down.
 #[derive(Debug, Clone, Default, Args, Serialize)]
 pub(crate) struct Flags {
-    /// How often the pairs are seen [default: 10, unless steps or a time are given]
+    /// How often the data are seen [default: 10, unless steps or a time are given]
     #[arg(long, value_name = "N", conflicts_with_all = ["steps", "time_budget"], help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     epochs: Option<f64>,
@@ -57,7 +33,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "TIME", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     time_budget: Option<String>,
-    /// Tokens of a batch, both sides together [default: 4096]
+    /// Tokens of a batch (of both sides together) [default: 4096]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     batch_tokens: Option<usize>,
@@ -76,8 +52,12 @@ pub(crate) struct Flags {
     /// How the rate falls afterwards [default: inverse-sqrt]
     #[arg(long, value_enum, help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    decay: Option<Fall>,
-    /// The share of each answer that is spread over all tokens [default: 0.1]
+    decay: Option<DecayChoice>,
+    /// End after so many evaluations without a better one
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patience: Option<u32>,
+    /// The share of each answer that is spread over all tokens [default: translate 0.1, lm 0]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     smoothing: Option<f32>,
@@ -93,10 +73,6 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "NORM", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     clip: Option<f64>,
-    /// LayerNorm before every sub-layer instead of behind it; `transformers` has no such model
-    #[arg(long, help_heading = "Training")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pre_norm: bool,
     /// Compute activations again instead of keeping them: a third more time, much less memory
     #[arg(long, help_heading = "Training")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -118,25 +94,25 @@ pub(crate) struct Settings {
     pub(crate) accumulate: u32,
     lr: f64,
     warmup: f64,
-    decay: Fall,
+    decay: DecayChoice,
+    pub(crate) patience: Option<u32>,
     smoothing: f32,
-    dropout: Option<f64>,
+    pub(crate) dropout: Option<f64>,
     weight_decay: f32,
     clip: f64,
-    pre_norm: bool,
     checkpointing: bool,
     pub(crate) seed: u64,
 }
 
 impl Flags {
     /// These flags, and defaults for the rest.
-    pub(crate) fn decide(&self, width: usize) -> Result<Settings> {
+    pub(crate) fn decide(&self, width: usize, smoothing: f32) -> Result<Settings> {
         let limited = self.steps.is_some() || self.time_budget.is_some();
         let defaults = json!({
             "epochs": if limited { None } else { Some(EPOCHS) }, "steps": null, "time_budget": null,
             "batch_tokens": 4096, "accumulate": 1, "lr": (PAPER_WARMUP * width as f64).powf(-0.5), "warmup": 0.1,
-            "decay": "inverse-sqrt", "smoothing": 0.1, "dropout": null, "weight_decay": 0.0, "clip": 1.0,
-            "pre_norm": false, "checkpointing": false, "seed": 42,
+            "decay": "inverse-sqrt", "patience": null, "smoothing": smoothing, "dropout": null, "weight_decay": 0.0,
+            "clip": 1.0, "checkpointing": false, "seed": 42,
         });
         let Value::Object(mut all) = defaults else { unreachable!("an object was written") };
         all.extend(given::fields(self));
@@ -154,6 +130,7 @@ impl Settings {
         ensure!(self.steps != Some(0), "--steps: it is 0, expected 1 at least");
         ensure!(self.batch_tokens > 0, "--batch-tokens: it is 0, expected 1 at least");
         ensure!(self.accumulate > 0, "--accumulate: it is 0, expected 1 at least");
+        ensure!(self.patience != Some(0), "--patience: it is 0, expected 1 at least");
         self.limit(1)?;
         self.schedule().map(drop)
     }
@@ -169,9 +146,9 @@ impl Settings {
     }
 
     pub(crate) fn schedule(&self) -> Result<Schedule> {
-        let warmup = if self.warmup < 1.0 { Warmup::Share(self.warmup) } else { Warmup::Steps(self.warmup as u64) };
-        let (peak, decay, form) = (self.lr, self.decay.into(), Form::HuggingFace);
-        Ok(Schedule::new(ScheduleOptions { peak, warmup, decay, end: 0.0, form })?)
+        let (warmup, decay) = (warmup(self.warmup), self.decay.into());
+        let options = ScheduleOptions { peak: self.lr, warmup, decay, end: 0.0, form: Form::HuggingFace };
+        Ok(Schedule::new(options)?)
     }
 
     pub(crate) fn optimizer(&self) -> OptimizerOptions {
@@ -189,15 +166,6 @@ impl Settings {
         let keep = if self.checkpointing { Keep::Inputs } else { Keep::Everything };
         TeachOptions { tokens: self.batch_tokens, smoothing: self.smoothing, seed: self.seed, keep }
     }
-
-    /// A configuration with what this run changes about it.
-    pub(crate) fn applied(&self, config: &Config) -> Result<Config> {
-        let mut config = config.clone();
-        config.dropout = self.dropout.unwrap_or(config.dropout);
-        config.normalize_before |= self.pre_norm;
-        config.check()?;
-        Ok(config)
-    }
 }
 
 #[cfg(test)]
@@ -206,7 +174,7 @@ mod tests {
 
     #[test]
     fn defaults_are_the_papers() {
-        let settings = Flags::default().decide(512).unwrap();
+        let settings = Flags::default().decide(512, 0.1).unwrap();
         let paper = Schedule::transformer(512, 4000).unwrap().options().peak;
         assert!((settings.schedule().unwrap().options().peak - paper).abs() < 1e-12);
         assert_eq!((settings.smoothing, settings.optimizer().beta2), (0.1, 0.98));
@@ -217,9 +185,12 @@ mod tests {
     #[test]
     fn flags_go_over_defaults_and_bad_ones_are_named() {
         let flags = Flags { time_budget: Some("90s".to_owned()), seed: Some(7), ..Flags::default() };
-        let settings = flags.decide(128).unwrap();
-        assert_eq!((settings.limit(1).unwrap(), settings.seed, settings.epochs), (Limit::Seconds(90.0), 7, None));
-        let refused = |flags: Flags| format!("{:#}", flags.decide(128).unwrap_err());
+        let settings = flags.decide(128, 0.1).unwrap();
+        assert_eq!(
+            (settings.limit(1).unwrap(), settings.seed, settings.epochs),
+            (Limit::Seconds(90.0), 7, None)
+        );
+        let refused = |flags: Flags| format!("{:#}", flags.decide(128, 0.1).unwrap_err());
         let bad_time = Flags { time_budget: Some("soon".to_owned()), ..Flags::default() };
         assert!(refused(bad_time).contains("--time-budget"));
         assert!(refused(Flags { steps: Some(0), ..Flags::default() }).contains("--steps"));

@@ -1,0 +1,105 @@
+//! `oxibert evaluate`: how good a fine-tuned model is on labelled data.
+
+mod translate;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use clap::{Args, Subcommand};
+use oxibert::infer::Predictor;
+use oxibert::task::Task as _;
+use serde_json::{Map, Value, json};
+
+use crate::choices::Threads;
+use crate::hub;
+use crate::output::{remark, results};
+use crate::progress::Bars;
+use crate::tasks::{Job, LongFlags, Tasks, Work, say, setting};
+
+/// How good a fine-tuned model is on labelled data
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  oxibert evaluate classify --model sentiment --data test.tsv
+  oxibert evaluate tag --model names --data test.txt --json
+  oxibert evaluate answer --model reader --data squad/dev.json
+  oxibert evaluate translate --model en-de --data test.en test.de
+
+The figures are those of the official scorers: accuracy, f1 (of the second of two classes), macro_f1, matthews; pearson,
+spearman; entity_f1; exact_match, answer_f1. All are shares of 1; bleu and chrf of translations are of 100.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// BERT with a head
+    #[command(flatten)]
+    Labelled(Tasks<Verb>),
+    Translate(translate::Arguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verb {
+    /// A checkpoint directory that was fine-tuned for the task, or a model's name on the Hugging Face hub
+    #[arg(long, value_name = "DIR|NAME")]
+    model: String,
+    /// Labelled data
+    #[arg(long, value_name = "FILE")]
+    data: PathBuf,
+    #[command(flatten)]
+    long: LongFlags,
+    #[command(flatten)]
+    threads: Threads,
+    /// No progress and no notes
+    #[arg(long)]
+    quiet: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.task {
+        Task::Labelled(task) => task.run(Evaluate),
+        Task::Translate(arguments) => translate::run(arguments),
+    }
+}
+
+struct Evaluate;
+
+impl Work<Verb> for Evaluate {
+    fn work<J: Job>(self, job: &J, verb: &Verb) -> Result<()> {
+        verb.threads.install()?;
+        let place = hub::resolve(&verb.model)?;
+        let predictor = Predictor::open(&place, |config| {
+            let long = verb.long.of::<J>(config).map_err(setting)?;
+            job.open(config, long).map_err(setting)
+        })?;
+        let data = job.read(&verb.data, true)?;
+        say(&verb.data, &data.notes, verb.quiet);
+        ensure!(!data.examples.is_empty(), "{}: no examples in it", verb.data.display());
+        job.remarks(predictor.task(), &data.examples).iter().for_each(|text| remark(format_args!("{text}")));
+        let begin = Instant::now();
+        let answers = predictor.answers(&data.examples, &Bars::new(verb.quiet))?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let mut figures: Map<String, Value> = Map::new();
+        let scores = predictor.task().figures(&data.examples, &answers);
+        figures.extend(scores.iter().map(|(name, value)| (name.to_owned(), json!(value))));
+        figures.insert("count".to_owned(), json!(data.examples.len()));
+        figures.insert("seconds".to_owned(), json!(seconds));
+        let mut out = results();
+        if verb.json {
+            writeln!(out, "{}", Value::Object(figures))?;
+        } else {
+            for (name, value) in scores.iter() {
+                writeln!(out, "{:<20} {value:.4}", name.replace('_', " "))?;
+            }
+            writeln!(out, "{:<20} {} in {seconds:.1} s", "examples", data.examples.len())?;
+        }
+        Ok(out.flush()?)
+    }
+}

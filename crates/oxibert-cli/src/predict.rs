@@ -1,0 +1,141 @@
+//! `oxibert predict`: the answers of a fine-tuned model, one for each input.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use oxibert::infer::Predictor;
+use serde_json::json;
+
+use crate::choices::{Threads, inputs};
+use crate::hub;
+use crate::output::{remark, results};
+use crate::tasks::{Answer, BadLine, Example, Job, LongFlags, Tasks, Work, setting};
+
+/// Inputs that are answered together.
+const TOGETHER: usize = 256;
+
+/// The answers of a fine-tuned model, one line for each input
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echo 'A moving film.' | oxibert predict classify --model sentiment
+  oxibert predict classify --model paraphrase pairs.tsv --json        (on standard input, a tab separates the two texts)
+  oxibert predict tag --model names letters.txt --json
+  echo '{\"question\": \"Who?\", \"context\": \"It was Ann.\"}' | oxibert predict answer --model reader
+  oxibert predict choose --model chooser questions.jsonl
+
+A line that cannot be answered gets an error on its own line; the others are answered.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    task: Tasks<Verb>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verb {
+    /// Files to read; - or none: standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A checkpoint directory that was fine-tuned for the task, or a model's name on the Hugging Face hub
+    #[arg(long, value_name = "DIR|NAME")]
+    model: String,
+    #[command(flatten)]
+    long: LongFlags,
+    #[command(flatten)]
+    threads: Threads,
+    /// One JSON object per input
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.task.run(Predict)
+}
+
+struct Predict;
+
+impl Work<Verb> for Predict {
+    fn work<J: Job>(self, job: &J, verb: &Verb) -> Result<()> {
+        verb.threads.install()?;
+        let place = hub::resolve(&verb.model)?;
+        let predictor = Predictor::open(&place, |config| {
+            let long = verb.long.of::<J>(config).map_err(setting)?;
+            job.open(config, long).map_err(setting)
+        })?;
+        // A person who types wants each answer at once.
+        let together = if std::io::stdin().is_terminal() { 1 } else { TOGETHER };
+        let mut stream =
+            Stream { job, predictor: &predictor, json: verb.json, waiting: Vec::new(), bad: 0, together };
+        for path in inputs(&verb.files) {
+            job.each(predictor.task(), &path, &mut |next| stream.take(next))?;
+        }
+        stream.flush()?;
+        if stream.bad > 0 {
+            remark(format_args!("note: {} lines could not be answered", stream.bad));
+        }
+        Ok(())
+    }
+}
+
+/// Inputs that wait for their answers.
+struct Stream<'p, J: Job> {
+    job: &'p J,
+    predictor: &'p Predictor<J::Task>,
+    json: bool,
+    waiting: Vec<Result<Example<J>, BadLine>>,
+    bad: usize,
+    together: usize,
+}
+
+impl<J: Job> Stream<'_, J> {
+    fn take(&mut self, next: Result<Example<J>, BadLine>) -> Result<()> {
+        self.waiting.push(next);
+        if self.waiting.len() >= self.together { self.flush() } else { Ok(()) }
+    }
+
+    /// Answers all that wait, in their order.
+    fn flush(&mut self) -> Result<()> {
+        let mut problems = Vec::new();
+        let mut examples = Vec::new();
+        for next in self.waiting.drain(..) {
+            match next {
+                Ok(example) => {
+                    problems.push(None);
+                    examples.push(example);
+                }
+                Err(bad) => problems.push(Some(bad)),
+            }
+        }
+        let answers = self.predictor.answers(&examples, &())?;
+        let mut answered = examples.iter().zip(&answers);
+        let mut out = results();
+        for problem in problems {
+            let line = match problem {
+                Some(bad) => self.refuse(&bad),
+                None => {
+                    let (example, answer) = answered.next().expect("an answer for every example");
+                    self.show(example, answer)
+                }
+            };
+            writeln!(out, "{line}")?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn show(&self, example: &Example<J>, answer: &Answer<J>) -> String {
+        let task = self.predictor.task();
+        match self.json {
+            true => self.job.json(task, example, answer).to_string(),
+            false => self.job.line(task, example, answer),
+        }
+    }
+
+    fn refuse(&mut self, bad: &BadLine) -> String {
+        self.bad += 1;
+        match self.json {
+            true => json!({ "error": bad.problem, "line": bad.line }).to_string(),
+            false => format!("error: line {}: {}", bad.line, bad.problem),
+        }
+    }
+}

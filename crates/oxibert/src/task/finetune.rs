@@ -1,0 +1,211 @@
+//! Fine-tuning: any [`Task`] on labelled data, as a [`Learner`].
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ask::{Asked, ask, encode, fill};
+use super::{Item, Target, Task};
+use crate::data::pretrain::Position;
+use crate::data::{Batch, Order};
+use crate::model::{Config, DropoutPlan, Keep, TaskModel, TaskWork, checkpoint};
+use crate::nn::{Layout, tensors};
+use crate::random::Random;
+use crate::text::Tokenizer;
+use crate::train::{Better, Figures, Learner, Moment, Pass, Section};
+use crate::{Error, Result};
+
+/// How labelled data are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinetuneOptions {
+    /// Items of a batch.
+    pub batch: usize,
+    /// The order of the items, and what is dropped.
+    pub seed: u64,
+    /// The embeddings and so many blocks do not learn.
+    pub frozen: Option<usize>,
+    /// What the forward pass keeps for backward.
+    pub keep: Keep,
+}
+
+/// A model with a task's head, in training.
+pub struct Finetune<'t, T: Task> {
+    task: &'t T,
+    model: TaskModel,
+    tokenizer: &'t Tokenizer,
+    options: FinetuneOptions,
+    training: Vec<Item>,
+    dev: &'t [T::Example],
+    dev_items: Vec<Vec<Item>>,
+    /// What was answered at the last evaluation.
+    answers: Vec<T::Answer>,
+    order: Order,
+    batch: Batch,
+    work: TaskWork,
+}
+
+impl<'t, T: Task> Finetune<'t, T> {
+    /// Encodes the data and checks that the model can read them. `config` is the encoder's; the task adds its own to it.
+    pub fn new(
+        task: &'t T,
+        config: &Config,
+        tokenizer: &'t Tokenizer,
+        training: &[T::Example],
+        dev: &'t [T::Example],
+        options: FinetuneOptions,
+    ) -> Result<Self> {
+        let mut config = config.clone();
+        task.configure(&mut config);
+        config.check()?;
+        let mut model = TaskModel::new(&config, task.head());
+        if let Some(blocks) = options.frozen {
+            check_frozen(&config, blocks)?;
+            model = model.frozen(blocks);
+        }
+        let items: Vec<Item> = encode(task, tokenizer, training)?.into_iter().flatten().collect();
+        let training: Vec<Item> = items.into_iter().filter(|item| item.target != Target::Unknown).collect();
+        let dev_items = encode(task, tokenizer, dev)?;
+        if training.is_empty() {
+            return Err(Error::setting("train", "no labelled example in it"));
+        }
+        check_items(&config, training.iter().chain(dev_items.iter().flatten()))?;
+        Ok(Self {
+            task,
+            model,
+            tokenizer,
+            order: Order::new(options.seed, training.len()),
+            options,
+            training,
+            dev,
+            dev_items,
+            answers: Vec::new(),
+            batch: Batch::new(),
+            work: TaskWork::default(),
+        })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &TaskModel {
+        &self.model
+    }
+
+    /// Batches of one epoch; the last may be smaller.
+    pub fn batches_per_epoch(&self) -> u64 {
+        self.training.len().div_ceil(self.options.batch) as u64
+    }
+
+    /// Items that are learned from.
+    pub fn items(&self) -> usize {
+        self.training.len()
+    }
+
+    /// What tells these training data, as the model reads them, from others.
+    pub fn fingerprint(&self) -> String {
+        let mut sum = crc32fast::Hasher::new();
+        for item in &self.training {
+            let ids = item.sequences.iter().flat_map(|sequence| &sequence.ids);
+            ids.for_each(|id| sum.update(&id.to_le_bytes()));
+            sum.update(format!("{:?}", item.target).as_bytes());
+        }
+        format!("{}:{:08x}", self.training.len(), sum.finalize())
+    }
+
+    /// What a report shows of the last evaluation beyond its figures.
+    pub fn findings(&self) -> Vec<Section> {
+        self.task.findings(self.dev, &self.answers)
+    }
+
+    /// The answers of the last evaluation.
+    pub fn answers(&self) -> &[T::Answer] {
+        &self.answers
+    }
+
+    /// The numbers of the next items; a batch never reaches into the next epoch.
+    fn next_items(&mut self) -> Vec<usize> {
+        let count = self.options.batch.min(self.order.left());
+        std::iter::repeat_with(|| self.order.next()).take(count).collect()
+    }
+}
+
+impl<T: Task> Learner for Finetune<'_, T> {
+    fn layout(&self) -> &Layout {
+        self.model.layout()
+    }
+
+    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
+        let begin = Instant::now();
+        let numbers = self.next_items();
+        let Self { task, model, options, training, batch, work, .. } = self;
+        let items: Vec<&Item> = numbers.iter().map(|&number| &training[number]).collect();
+        fill(batch, &items);
+        let data_seconds = begin.elapsed().as_secs_f64();
+        let seed = Random::new(options.seed, "dropout", moment.pass).bits();
+        let dropout = DropoutPlan::new(model.config(), seed);
+        let scale = 1.0 / items.len() as f32;
+        let loss = model.gradients(values, gradients, batch, dropout, options.keep, work, |logits| {
+            task.loss(&items, logits, scale)
+        });
+        let mut figures = Figures::default();
+        figures.add("loss", loss, items.len() as f64);
+        let flops = 3 * model.config().flops_of(batch);
+        Pass { figures, tokens: batch.tokens() as u64, flops, data_seconds }
+    }
+
+    fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {
+        if self.dev.is_empty() {
+            return None;
+        }
+        let examples = (self.dev, &self.dev_items[..]);
+        let Asked { answers, loss, known } =
+            ask(self.task, &self.model, values, examples, &mut self.work, &());
+        let mut figures = Figures::default();
+        figures.add("loss", loss, known as f64);
+        figures.merge(&self.task.figures(self.dev, &answers));
+        self.answers = answers;
+        Some(figures)
+    }
+
+    fn goal(&self) -> (&'static str, Better) {
+        self.task.goal()
+    }
+
+    fn epochs(&self) -> f64 {
+        self.order.epochs()
+    }
+
+    fn position(&self) -> Value {
+        serde_json::to_value(self.order.position()).expect("numbers")
+    }
+
+    fn seek(&mut self, position: &Value) -> Result<()> {
+        let position = Position::deserialize(position).map_err(|error| {
+            Error::setting("position", format!("the checkpoint's place in the data: {error}"))
+        })?;
+        self.order.seek(position)
+    }
+
+    fn save(&self, values: &[f32], directory: &Path) -> Result<()> {
+        checkpoint::save(directory, self.model.config(), &tensors(self.model.layout(), values))?;
+        self.tokenizer.save(directory)
+    }
+}
+
+fn check_frozen(config: &Config, blocks: usize) -> Result<()> {
+    if blocks <= config.num_hidden_layers {
+        return Ok(());
+    }
+    let problem = format!("{blocks} layers, but the model has {}", config.num_hidden_layers);
+    Err(Error::setting("freeze", problem))
+}
+
+/// Refuses what the model has no table row for, before anything is trained.
+fn check_items<'i>(config: &Config, items: impl Iterator<Item = &'i Item>) -> Result<()> {
+    let mut batch = Batch::new();
+    for item in items {
+        fill(&mut batch, &[item]);
+        config.check_batch(&batch)?;
+    }
+    Ok(())
+}
