@@ -178,6 +178,7 @@ def save(directory, name, tensors):
 def write(name, model, data, content, more):
     directory = os.path.join(HERE, name)
     model.save_pretrained(directory)
+    os.remove(os.path.join(directory, "generation_config.json"))  # nothing here reads it
     with open(os.path.join(directory, "data.json"), "w") as file:
         json.dump(content, file)
     save(directory, "figures.safetensors", all_figures(copy.deepcopy(model), data) | more)
