@@ -63,7 +63,7 @@ fn ten_steps(
     figures: &Weights,
     mut gradients_of: impl FnMut(&[f32], &mut [f32]) -> TokenLoss,
 ) {
-    let options = OptimizerOptions { beta2: 0.98, eps: 1e-9, ..OptimizerOptions::default() };
+    let options = OptimizerOptions { beta2: 0.98, eps: 1e-6, ..OptimizerOptions::default() };
     let mut optimizer = Optimizer::new(layout, options);
     let mut gradients = vec![0.0; values.len()];
     let mut losses = Vec::new();

@@ -17,7 +17,8 @@ from safetensors.torch import save_file
 from transformers import GPT2Config, GPT2LMHeadModel, MarianConfig, MarianMTModel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-STEPS, LR, BETAS, EPS, DECAY, SMOOTHING = 10, 1e-3, (0.9, 0.98), 1e-9, 0.01, 0.1
+STEPS, LR, BETAS, EPS, DECAY, SMOOTHING = 10, 1e-3, (0.9, 0.98), 1e-6, 0.01, 0.1
+# A smaller epsilon would make whole steps of the rounding that is all the gradient that the keys' biases have.
 PAD, START, END = 0, 2, 3
 
 torch.manual_seed(5)

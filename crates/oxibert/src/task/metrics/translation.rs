@@ -37,7 +37,7 @@ impl Tokenization {
     ///
     /// ```
     /// use oxibert::task::metrics::translation::Tokenization;
-    /// assert_eq!(Tokenization::suited_to(&["他喝 1 杯 tea。"]), Tokenization::Chinese);
+    /// assert_eq!(Tokenization::suited_to(&["他每天喝 1 杯 tea。"]), Tokenization::Chinese);
     /// assert_eq!(Tokenization::suited_to(&["He reads 论语."]), Tokenization::Mteval13a);
     /// ```
     pub fn suited_to<S: AsRef<str>>(references: &[S]) -> Self {

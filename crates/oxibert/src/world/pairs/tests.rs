@@ -23,7 +23,10 @@ fn the_same_world_tells_the_same_pair() {
 }
 
 /// If it changes, everything that was trained on pairs changes: say so in the changelog.
-const GOLDEN: (&str, &str) = ("", "");
+const GOLDEN: (&str, &str) = (
+    "Just imagine, Elor, she laughed, took a cake from me and said, \"Next time I will be late!\"",
+    "罗春毅，你想想看，她接过我带来的一块蛋糕，笑着说：“下次换我迟到！”",
+);
 
 #[test]
 fn both_sides_are_clean() {
@@ -60,6 +63,8 @@ fn both_sides_speak_of_the_same_time() {
             == 0
     };
     for (english, chinese) in pairs(5000) {
+        // Last week's one basket, 上星期一筐, is no Monday.
+        let chinese = chinese.replace("上星期", "");
         assert!(both_have(&WEEKDAYS, &english, &chinese), "{english}\n{chinese}");
         // May can be a verb, and the first two months are part of the names of the last two.
         assert!(both_have(&MONTHS[3..9], &english, &chinese), "{english}\n{chinese}");
@@ -73,10 +78,10 @@ fn whoever_is_introduced_by_a_job_is_so_on_both_sides() {
     for (english, chinese) in pairs(5000) {
         for person in &world.facts.people {
             let job = &person.job.name;
-            if english
-                .to_lowercase()
-                .contains(&format!("the {} {}", job.english, person.given).to_lowercase())
-            {
+            // Lin is a name, and the beginning of Linas.
+            let ends = |rest: &str| !rest.starts_with(|letter: char| letter.is_alphabetic());
+            let introduction = format!("he {} {}", job.english, person.given);
+            if english.split(&introduction).skip(1).any(ends) {
                 titled += 1;
                 assert!(
                     chinese.contains(&format!("{}{}", job.chinese, person.chinese)),
