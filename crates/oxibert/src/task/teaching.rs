@@ -158,19 +158,20 @@ impl<S: Speaker> Teaching<S> {
         self.speaker.load(directory)
     }
 
-    /// The next examples' numbers: as many as the budget has room for. An epoch that ends within them is followed by the
-    /// next.
+    /// The next examples' numbers: as many as the budget has room for, but no more than there are. An epoch that ends within
+    /// them is followed by the next.
     fn next_examples(&mut self) -> Vec<usize> {
         let (mut numbers, mut tokens) = (Vec::new(), 0);
-        loop {
+        while numbers.len() < self.training.len() {
             let number = self.order.peek();
             tokens += self.speaker.tokens(&self.training[number]);
             if tokens > self.options.tokens && !numbers.is_empty() {
-                return numbers;
+                break;
             }
             numbers.push(number);
             self.order.advance();
         }
+        numbers
     }
 }
 

@@ -140,7 +140,8 @@ impl Settings {
         if let Some(time) = &self.time_budget {
             return Ok(Limit::Seconds(parse_duration(time).context("--time-budget")?.as_secs_f64()));
         }
-        let of_step = self.batch_tokens as f64 * f64::from(self.accumulate);
+        // A batch has no more than all examples.
+        let of_step = tokens.min(self.batch_tokens as u64) as f64 * f64::from(self.accumulate);
         let epochs = self.epochs.unwrap_or(EPOCHS) * tokens as f64 / of_step;
         Ok(Limit::Steps(self.steps.unwrap_or(epochs.ceil().max(1.0) as u64)))
     }

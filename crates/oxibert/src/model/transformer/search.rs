@@ -187,7 +187,7 @@ impl Sentence {
     /// Goes on from each live target with its likeliest tokens, given with the target's row.
     ///
     /// Of the 2k best candidates of a beam of k, those that end count if they are among the best k; the first k of the others
-    /// live on. So k stay alive whatever ends. When k have ended, or at the longest length, all is done (as in fairseq).
+    /// live on. So k stay alive whatever ends.
     fn advance(&mut self, rows: &[(u32, Vec<(u32, f64)>)], end: u32, options: &DecodeOptions) {
         let mut live = Vec::with_capacity(options.beam);
         for (rank, candidate) in self.candidates(rows, 2 * options.beam).into_iter().enumerate() {
@@ -203,12 +203,25 @@ impl Sentence {
                 live.push(Live { ids, log_probability: candidate.log_probability, row });
             }
         }
-        let ended = self.done.len() >= options.beam;
+        let ended = self.is_over(&live, options);
         if !ended && live.iter().any(|live| live.ids.len() >= self.limit) {
             let cut = live.drain(..).map(|live| hypothesis(live.ids, live.log_probability, false, options));
             self.done.extend(cut);
         }
         self.live = if ended { Vec::new() } else { live };
+    }
+
+    /// Whether as many as the beam has have ended, and none that lives is worth more than those that will be given (as in
+    /// transformers). The number alone would not do: beside a target that the model is sure of, others end soon that it
+    /// hardly believes in.
+    fn is_over(&self, live: &[Live], options: &DecodeOptions) -> bool {
+        if self.done.len() < options.beam {
+            return false;
+        }
+        let mut scores: Vec<f64> = self.done.iter().map(|done| done.score).collect();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        let least = scores[options.n_best - 1];
+        live.iter().all(|live| options.score(live.log_probability, live.ids.len()) <= least)
     }
 
     /// The best ways on, the best first; of equally good ones that of the better target, and then the smaller id.
