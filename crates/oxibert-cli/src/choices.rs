@@ -39,6 +39,8 @@ pub(crate) enum DecayChoice {
     Cosine,
     /// Not at all
     Constant,
+    /// As 1 / sqrt(step), the original Transformer's
+    InverseSqrt,
 }
 
 impl From<DecayChoice> for Decay {
@@ -47,6 +49,7 @@ impl From<DecayChoice> for Decay {
             DecayChoice::Linear => Self::Linear,
             DecayChoice::Cosine => Self::Cosine,
             DecayChoice::Constant => Self::Constant,
+            DecayChoice::InverseSqrt => Self::InverseSqrt,
         }
     }
 }

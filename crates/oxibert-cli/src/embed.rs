@@ -5,7 +5,7 @@ pub(crate) mod npy;
 mod parquet;
 mod sink;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -19,8 +19,9 @@ use serde_json::json;
 
 use crate::choices::{Threads, inputs, note_case};
 use crate::hub;
+use crate::lines;
 use crate::output::{remark, results};
-use crate::progress::Bars;
+use crate::progress::{Bars, Within, has_room};
 use sink::Sink;
 
 /// Texts to vectors: a text per line
@@ -75,7 +76,6 @@ pub(crate) struct Arguments {
 
 /// Texts that are in memory at once.
 const CHUNK_LINES: usize = 8192;
-const CHUNK_BYTES: usize = 16 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let start = Instant::now();
@@ -91,8 +91,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(path) => sink::file(path, width)?,
         None => sink::standard_output(arguments.json),
     };
-    let bars = Bars::new(!arguments.shows_progress());
-    bars.begin("embedding", arguments.count_lines(&corpus), Unit::Items);
+    let drawn = has_room(arguments.quiet, arguments.out.is_some());
+    let bars = Bars::new(!drawn);
+    bars.begin("embedding", drawn.then(|| lines::count(&corpus)).flatten(), Unit::Items);
     let seen = embed(&embedder, &options, &mut corpus.lines(), &Within(&bars), &mut *sink);
     bars.end();
     let seen = seen?;
@@ -117,23 +118,6 @@ impl Arguments {
         embedder.check(&options)?;
         Ok(options)
     }
-
-    /// A bar needs a terminal of its own: not one that the results scroll through.
-    fn shows_progress(&self) -> bool {
-        let scrolls = self.out.is_none() && std::io::stdout().is_terminal();
-        !self.quiet && !scrolls && std::io::stderr().is_terminal()
-    }
-
-    /// How far the bar has to go: counting takes a blink beside embedding, but a stream can be read only once.
-    fn count_lines(&self, corpus: &Corpus) -> Option<u64> {
-        corpus.size().filter(|_| self.shows_progress())?;
-        let (mut lines, mut count) = (corpus.lines(), 0);
-        // What cannot be read is told when the lines are embedded.
-        while lines.next_line().ok()?.is_some() {
-            count += 1;
-        }
-        Some(count)
-    }
 }
 
 /// What went by.
@@ -152,7 +136,7 @@ fn embed(
 ) -> Result<Seen> {
     let mut seen = Seen::default();
     loop {
-        let texts = next_chunk(lines)?;
+        let texts = lines::next_chunk(lines, CHUNK_LINES)?;
         if texts.is_empty() {
             return Ok(seen);
         }
@@ -161,27 +145,6 @@ fn embed(
         seen.long_texts += embeddings.long_texts;
         sink.write(&texts, &embeddings)?;
     }
-}
-
-fn next_chunk(lines: &mut Lines<'_>) -> Result<Vec<String>> {
-    let (mut texts, mut bytes) = (Vec::new(), 0);
-    while texts.len() < CHUNK_LINES && bytes < CHUNK_BYTES {
-        let Some(line) = lines.next_line()? else { break };
-        bytes += line.text.len();
-        texts.push(line.text.to_owned());
-    }
-    Ok(texts)
-}
-
-/// A stage that began before and goes on afterwards.
-struct Within<'a>(&'a Bars);
-
-impl Progress for Within<'_> {
-    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: Unit) {}
-    fn advance(&self, n: u64) {
-        self.0.advance(n);
-    }
-    fn end(&self) {}
 }
 
 fn report(

@@ -1,12 +1,14 @@
 //! `oxibert evaluate`: how good a fine-tuned model is on labelled data.
 
+mod translate;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use clap::Args;
-use oxibert::task::Task;
+use clap::{Args, Subcommand};
+use oxibert::task::Task as _;
 use serde_json::{Map, Value, json};
 
 use crate::choices::Threads;
@@ -21,12 +23,21 @@ Examples:
   oxibert evaluate classify --model sentiment --data test.tsv
   oxibert evaluate tag --model names --data test.txt --json
   oxibert evaluate answer --model reader --data squad/dev.json
+  oxibert evaluate translate --model en-de --data test.en test.de
 
 The figures are those of the official scorers: accuracy, f1 (of the second of two classes), macro_f1, matthews; pearson,
-spearman; entity_f1; exact_match, answer_f1. All are shares of 1.")]
+spearman; entity_f1; exact_match, answer_f1. All are shares of 1; bleu and chrf of translations are of 100.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    task: Tasks<Verb>,
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// BERT with a head
+    #[command(flatten)]
+    Labelled(Tasks<Verb>),
+    Translate(translate::Arguments),
 }
 
 #[derive(Debug, Args)]
@@ -50,7 +61,10 @@ pub(crate) struct Verb {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    arguments.task.run(Evaluate)
+    match &arguments.task {
+        Task::Labelled(task) => task.run(Evaluate),
+        Task::Translate(arguments) => translate::run(arguments),
+    }
 }
 
 struct Evaluate;
@@ -64,7 +78,7 @@ impl Work<Verb> for Evaluate {
         ensure!(!data.examples.is_empty(), "{}: no examples in it", verb.data.display());
         job.remarks(predictor.task(), &data.examples).iter().for_each(|text| remark(format_args!("{text}")));
         let begin = Instant::now();
-        let answers = predictor.answers(&data.examples, &Bars::new(!verb.quiet))?;
+        let answers = predictor.answers(&data.examples, &Bars::new(verb.quiet))?;
         let seconds = begin.elapsed().as_secs_f64();
         let mut figures: Map<String, Value> = Map::new();
         let scores = predictor.task().figures(&data.examples, &answers);

@@ -282,6 +282,8 @@ fn block_name(block: Option<Block>) -> String {
     match block {
         Some(Block::Embeddings) => "embeddings".to_owned(),
         Some(Block::Layer(layer)) => format!("layer {layer}"),
+        Some(Block::Decoder(layer)) => format!("decoder layer {layer}"),
+        Some(Block::Output) => "output".to_owned(),
         Some(Block::Pooler) => "pooler".to_owned(),
         Some(Block::Mlm) => "MLM head".to_owned(),
         Some(Block::Nsp) => "NSP head".to_owned(),

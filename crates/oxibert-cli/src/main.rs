@@ -11,9 +11,11 @@ mod embed;
 mod evaluate;
 mod fill;
 mod finetune;
+mod generate;
 mod given;
 mod hub;
 mod inspect;
+mod lines;
 mod live;
 mod numbers;
 mod output;
@@ -26,6 +28,7 @@ mod replace;
 mod table;
 mod tasks;
 mod tokenize;
+mod translate;
 mod vocab;
 mod watchers;
 
@@ -62,6 +65,8 @@ enum Verb {
     Predict(predict::Arguments),
     Fill(fill::Arguments),
     Embed(embed::Arguments),
+    Translate(translate::Arguments),
+    Generate(generate::Arguments),
     Pull(pull::Arguments),
     Inspect(inspect::Arguments),
     Convert(convert::Arguments),
@@ -81,6 +86,8 @@ fn main() -> ExitCode {
         Verb::Predict(arguments) => predict::run(&arguments),
         Verb::Fill(arguments) => fill::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
+        Verb::Translate(arguments) => translate::run(&arguments),
+        Verb::Generate(arguments) => generate::run(&arguments),
         Verb::Pull(arguments) => pull::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),

@@ -1,5 +1,6 @@
 //! Progress bars on standard error.
 
+use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -38,6 +39,23 @@ impl Progress for Bars {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Whether a bar can be drawn: it needs a terminal of its own, not one that results scroll through.
+pub(crate) fn has_room(quiet: bool, results_to_file: bool) -> bool {
+    let scrolls = !results_to_file && std::io::stdout().is_terminal();
+    !quiet && !scrolls && std::io::stderr().is_terminal()
+}
+
+/// A stage that began before and goes on afterwards.
+pub(crate) struct Within<'a>(pub(crate) &'a Bars);
+
+impl Progress for Within<'_> {
+    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: Unit) {}
+    fn advance(&self, n: u64) {
+        self.0.advance(n);
+    }
+    fn end(&self) {}
 }
 
 fn style(total_known: bool, unit: Unit) -> ProgressStyle {

@@ -7,7 +7,7 @@
 //! | residual + dropout + LayerNorm | [`add_layer_norm`] | [`add_layer_norm_backward`] |
 //! | dropout alone | [`dropout()`] | the same |
 //! | rows of tables, chosen rows | [`embed`] | [`embed_backward`] |
-//! | attention | [`attention()`] | [`attention_backward`] |
+//! | attention | [`attention()`]; [`attention_to_rows`] for a step of decoding | [`attention_backward`] |
 //! | probabilities, loss | [`softmax`], [`cross_entropy`] | in the same call |
 //! | optimizer | [`squared_norm`], [`clear`], [`scale`], [`axpy`], [`adamw`], [`lamb`] | |
 //! | the machine | [`cpu`], [`measured_peak`], [`profile`]; [`threads`], [`side_by_side`] | |
@@ -45,7 +45,9 @@ mod testing;
 
 pub use activation::{Activation, activation, activation_backward, activation_in_place, bias_gradient};
 pub use arch::Isa;
-pub use attention::{Attention, AttentionBackward, attention, attention_backward};
+pub use attention::{
+    Attention, AttentionBackward, KeyRows, attention, attention_backward, attention_to_rows,
+};
 pub use dropout::{Dropout, dropout};
 pub use embedding::{Lookup, embed, embed_backward};
 pub use gemm::{PackedWeight, Start, gemm, linear, linear_dw, linear_dx};

@@ -1,4 +1,5 @@
-//! Once warm, a training step allocates nothing: forward with dropout, both heads, backward, the optimizer.
+//! Once warm, a training step allocates nothing: forward with dropout, both heads, backward, the optimizer; nor does the
+//! Transformer's.
 //!
 //! The allocator of this test program counts, on every thread. So the cases take turns, in one test.
 
@@ -6,6 +7,7 @@
 mod counting;
 
 use oxibert::data::Batch;
+use oxibert::model::transformer::{self, PairBatch, Transformer};
 use oxibert::model::{Config, DropoutPlan, Keep, Pretraining, Targets, Work};
 use oxibert::nn::Params;
 use oxibert::random::Random;
@@ -83,6 +85,7 @@ const CASES: [Case; 2] = [(Keep::Everything, Algorithm::AdamW), (Keep::Inputs, A
 fn a_warm_step_allocates_nothing() {
     CASES.into_iter().for_each(on_one_thread);
     CASES.into_iter().for_each(on_two_threads);
+    [(false, Keep::Everything), (true, Keep::Inputs)].into_iter().for_each(of_the_transformer);
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
     CASES.into_iter().for_each(from_outside);
 }
@@ -124,4 +127,26 @@ fn from_outside(case: Case) {
     for number in 1..6 {
         assert_eq!(training.allocations(number), 0, "step {number}, {case:?}");
     }
+}
+
+/// Encoder, decoder and output, post-norm and pre-norm.
+fn of_the_transformer((normalize_before, keep): (bool, Keep)) {
+    let special = oxibert::text::SpecialIds { unk: 1, cls: 2, sep: 3, pad: Some(0), mask: Some(4) };
+    let preset = transformer::Config::preset("tiny", 500, special).unwrap();
+    let model = Transformer::new(&transformer::Config { normalize_before, attention_dropout: 0.1, ..preset });
+    let values = model.initial(1).values;
+    let mut batch = PairBatch::new();
+    let mut random = Random::new(3, "test batch", 0);
+    let mut ids = |length: usize| (0..length).map(|_| random.below(500) as u32).collect::<Vec<_>>();
+    LENGTHS.iter().for_each(|&length| batch.push(&ids(length), &ids(length / 2 + 2)));
+    let (mut gradients, mut work) = (vec![0.0; values.len()], transformer::Work::default());
+    pool(1).install(|| {
+        for number in 0..6 {
+            let training = oxibert::model::Training { dropout: model.dropout(number), keep, smoothing: 0.1 };
+            let allocations = counting::allocations(|| {
+                model.gradients(&values, &mut gradients, &batch, training, &mut work);
+            });
+            assert!((number == 0) == (allocations > 0), "step {number}: {allocations}, {keep:?}");
+        }
+    });
 }

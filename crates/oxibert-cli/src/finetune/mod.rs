@@ -1,14 +1,16 @@
 //! `oxibert finetune`: a checkpoint and labelled data to a checkpoint that does a task.
 
+mod begun;
 mod card;
 mod settings;
+mod teach;
 mod trial;
 mod trials;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, Subcommand};
 use oxibert::model::{Checkpoint, Config, PRESETS, Weights};
 use oxibert::text::Tokenizer;
 
@@ -16,8 +18,9 @@ use crate::choices::{Threads, note_case};
 use crate::hub;
 use crate::output::remark;
 use crate::tasks::{Example, Job, LongFlags, Tasks, Work, say, usual};
+pub(crate) use begun::Options;
 pub(crate) use settings::{Flags, Settings};
-pub(crate) use trial::{Options, Trial};
+pub(crate) use trial::Trial;
 
 /// A checkpoint and labelled data to a model that does a task
 ///
@@ -33,14 +36,25 @@ Examples:
   oxibert finetune tag --model bert-base-chinese --train ner/train.txt --dev ner/dev.txt --out names --seeds 3
   oxibert finetune answer --model DIR --train squad/train.json --dev squad/dev.json --out reader
   oxibert finetune choose --model DIR --train swag.jsonl --out chooser --resume
+  oxibert finetune translate --model small --train pairs.tsv --out en-es --time-budget 1h
+  oxibert finetune lm --model mini --train stories.txt --out teller
 
 `oxibert finetune TASK --help` has all flags.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    task: Tasks<Verb>,
+    task: Task,
 }
 
-/// The flags of every task.
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// BERT with a head
+    #[command(flatten)]
+    Labelled(Tasks<Verb>),
+    Translate(teach::translate::Arguments),
+    Lm(teach::lm::Arguments),
+}
+
+/// The flags of every task of labelled data.
 #[derive(Debug, Args)]
 pub(crate) struct Verb {
     /// The checkpoint to begin with: a directory, or a name on the Hugging Face hub; or a preset (tiny, mini, small, medium,
@@ -95,7 +109,11 @@ pub(crate) struct Verb {
 const HELD_OUT: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    arguments.task.run(Finetune)
+    match &arguments.task {
+        Task::Labelled(task) => task.run(Finetune),
+        Task::Translate(arguments) => teach::translate::run(arguments),
+        Task::Lm(arguments) => teach::lm::run(arguments),
+    }
 }
 
 struct Finetune;

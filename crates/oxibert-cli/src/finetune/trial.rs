@@ -1,31 +1,25 @@
 //! One run of fine-tuning, from its settings to the finished model.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use oxibert::data::files;
 use oxibert::model::{Checkpoint, Config};
 use oxibert::nn::Params;
 use oxibert::task::Long;
 use oxibert::task::finetune::Finetune;
 use oxibert::train::{
-    About, Doctor, DoctorOptions, Every, Figures, Learner, Limit, OPTIMIZER_FILE, Optimizer, Outcome, Report,
-    Run, RunOptions, Store, Stored,
+    Every, Figures, Learner, Limit, OPTIMIZER_FILE, Optimizer, Outcome, Report, RunOptions, Store, Stored,
 };
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
+use super::begun::{Options, Recipe, Start};
 use super::{Base, Data, Settings, card};
 use crate::given;
 use crate::numbers;
-use crate::output::remark;
 use crate::tasks::{Example, Job};
-use crate::watchers::{Watchers, peak};
+use crate::watchers::peak;
 
-/// The file that says what a run was begun with.
-pub(super) const RUN_FILE: &str = "run.json";
-const VERSION: u32 = 1;
 /// Lines of metrics.jsonl for a whole run, about.
 const LOGS: u64 = 200;
 
@@ -40,45 +34,11 @@ pub(crate) struct Trial<'a, J: Job> {
     pub(crate) out: PathBuf,
 }
 
-/// The flags that change nothing about the model.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Options {
-    pub(crate) quiet: bool,
-    pub(crate) evaluate_every: Option<u64>,
-    pub(crate) save_every: Option<u64>,
-    pub(crate) resume: bool,
-    pub(crate) force: bool,
-    /// Nobody is told that the run is sick: it is meant to be short.
-    pub(crate) no_doctor: bool,
-}
-
 /// What came out.
 pub(crate) struct Tuned {
     pub(crate) outcome: Outcome,
     /// Of the best model on the dev data.
     pub(crate) figures: Figures,
-}
-
-/// What a run was begun with.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Recipe {
-    version: u32,
-    task: String,
-    /// The task's own flags.
-    job: Map<String, Value>,
-    model: String,
-    /// What tells these data and their encoding from others.
-    data: String,
-    settings: Settings,
-}
-
-/// Where a run begins.
-struct Start {
-    values: Vec<f32>,
-    optimizer: Optimizer,
-    store: Store,
-    checkpoint: Option<Stored>,
 }
 
 impl<J: Job> Trial<'_, J> {
@@ -88,26 +48,13 @@ impl<J: Job> Trial<'_, J> {
         let (training, dev) = (&self.data.training[..], &self.data.dev[..]);
         let mut learner =
             Finetune::new(self.task, &config, &self.base.tokenizer, training, dev, self.settings.data()?)?;
-        let Start { values, optimizer, mut store, checkpoint } = self.start(&learner, options)?;
-        let title = self.title(&learner);
-        let about =
-            About { title: title.clone(), settings: given::list(&self.settings), baselines: Vec::new() };
-        let step = checkpoint.as_ref().map(|checkpoint| checkpoint.step);
-        let page = self.out.join("report.html");
-        let mut watchers = Watchers::new(&self.out, &page, about, options.quiet, step)?;
-        let run_options = self.run_options(title, &learner, options);
-        let schedule = self.settings.schedule()?;
-        let mut run = Run::new(&mut learner, values, optimizer, schedule, run_options, &mut store);
-        if !options.no_doctor {
-            run = run.consult(Doctor::new(DoctorOptions::default()));
-        }
-        if let Some(checkpoint) = &checkpoint {
-            run = run.resume(checkpoint)?;
-        }
-        let Watchers { journal, tensorboard, report, live } = &mut watchers;
-        let (outcome, _) = run.watch(journal).watch(tensorboard).watch(report).watch(live).train(stop)?;
+        let start = self.start(&learner, options)?;
+        let (schedule, settings) = (self.settings.schedule()?, given::list(&self.settings));
+        let run_options = self.run_options(&learner, options);
+        let (outcome, store, mut report) =
+            start.train(&mut learner, schedule, settings, run_options, options, stop)?;
         let figures = match outcome.complete {
-            true => self.finish(&mut learner, &store, &mut watchers.report, &outcome)?,
+            true => self.finish(&mut learner, &store, &mut report, &outcome)?,
             false => Figures::default(),
         };
         Ok(Tuned { outcome, figures })
@@ -131,13 +78,13 @@ impl<J: Job> Trial<'_, J> {
         )
     }
 
-    fn run_options(&self, title: String, learner: &Finetune<'_, J::Task>, options: Options) -> RunOptions {
+    fn run_options(&self, learner: &Finetune<'_, J::Task>, options: Options) -> RunOptions {
         let Settings { epochs, accumulate, patience, .. } = self.settings;
         let batches = learner.batches_per_epoch() as f64 * epochs;
         let steps = (batches / f64::from(accumulate)).ceil().max(1.0) as u64;
         let epoch = Every::Share(1.0 / epochs);
         RunOptions {
-            title,
+            title: self.title(learner),
             limit: Limit::Steps(steps),
             accumulate,
             log_every: (steps / LOGS).max(1),
@@ -149,37 +96,13 @@ impl<J: Job> Trial<'_, J> {
         }
     }
 
-    fn recipe(&self, learner: &Finetune<'_, J::Task>) -> Recipe {
-        Recipe {
-            version: VERSION,
-            task: J::NAME.to_owned(),
-            job: given::fields(self.job),
-            model: self.base.name.clone(),
-            data: learner.fingerprint(),
-            settings: self.settings.clone(),
-        }
-    }
-
     /// A new run, or where an interrupted one stands.
     fn start(&self, learner: &Finetune<'_, J::Task>, options: Options) -> Result<Start> {
-        let recipe = self.recipe(learner);
-        let store = if options.resume {
-            check_same(&recipe, &self.out)?;
-            Store::open(&self.out)?
-        } else {
-            let store = Store::create(&self.out, options.force)?;
-            files::save(&self.out.join(RUN_FILE), |file| Ok(serde_json::to_writer_pretty(file, &recipe)?))?;
-            store
-        };
-        if !store.has_checkpoints()? {
-            return self.at_first(learner, store);
-        }
-        let latest = store.latest()?;
-        for skipped in &latest.skipped {
-            let (directory, reason) = (skipped.directory.display(), &skipped.reason);
-            remark(format_args!("note: {directory} is damaged ({reason}); going back"));
-        }
-        let (layout, checkpoint) = (learner.model().layout().clone(), latest.checkpoint);
+        let (job, data) = (given::fields(self.job), learner.fingerprint());
+        let recipe = Recipe::new(J::NAME, job, &self.base.name, data, self.settings.clone());
+        let (store, checkpoint) = recipe.begin(&self.out, options)?;
+        let Some(checkpoint) = checkpoint else { return self.at_first(learner, store) };
+        let layout = learner.model().layout().clone();
         let values = Params::load(layout, &Checkpoint::open(&checkpoint.directory)?.weights)?;
         let state = checkpoint.directory.join(OPTIMIZER_FILE);
         let optimizer = Optimizer::load(&state, &values.layout, self.settings.optimizer())?;
@@ -232,37 +155,4 @@ impl<J: Job> Trial<'_, J> {
         learner.findings().into_iter().try_for_each(|section| report.add(section))?;
         Ok(figures)
     }
-}
-
-/// A run goes on only with what it was begun with.
-fn check_same(recipe: &Recipe, out: &Path) -> Result<()> {
-    let path = out.join(RUN_FILE);
-    if !path.exists() {
-        bail!(
-            "--resume: there is no run in {} ({RUN_FILE} is missing); leave --resume out to begin one",
-            out.display()
-        );
-    }
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let before: Recipe = serde_json::from_str(&text)
-        .with_context(|| format!("{}: not what a run of this version writes", path.display()))?;
-    if (&before.task, &before.model) != (&recipe.task, &recipe.model) {
-        bail!(
-            "--resume: the run in {} was begun as {} of {}, not as {} of {}",
-            out.display(),
-            before.task,
-            before.model,
-            recipe.task,
-            recipe.model
-        );
-    }
-    given::check(&before.settings, &given::fields(&recipe.settings))?;
-    if before.data != recipe.data || before.job != recipe.job {
-        bail!(
-            "--resume: the run in {} was begun with other data, or other flags about them; name those, or begin a new run \
-             elsewhere",
-            out.display()
-        );
-    }
-    Ok(())
 }

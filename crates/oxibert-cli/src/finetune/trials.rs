@@ -10,7 +10,8 @@ use oxibert::task::{Long, Task};
 use oxibert::train::{Better, Figures, publish};
 use serde_json::{Map, Value, json};
 
-use super::trial::{Options, RUN_FILE, Trial, Tuned};
+use super::begun::{Options, RUN_FILE};
+use super::trial::{Trial, Tuned};
 use super::{Base, Data, Settings, Verb};
 use crate::numbers;
 use crate::output::{remark, results};

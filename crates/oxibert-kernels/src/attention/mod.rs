@@ -5,6 +5,7 @@
 //! saved log-sum-exp of each row.
 
 mod backward;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use crate::team::tasks;
 use std::ops::Range;
 
 pub use backward::{AttentionBackward, attention_backward};
+pub use rows::{KeyRows, attention_to_rows};
 
 /// Queries per step of a task: with 512 keys their scores take 256 KiB.
 const QUERIES: usize = 128;

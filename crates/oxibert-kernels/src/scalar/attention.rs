@@ -1,7 +1,7 @@
 //! Attention, plainly: every score of every head.
 
 use super::at;
-use crate::attention::Attention;
+use crate::attention::{Attention, KeyRows};
 use crate::matrix::Mat;
 
 /// The weights of one query, before and after dropout, and log sum exp.
@@ -94,4 +94,22 @@ pub fn attention_backward(shape: &Attention<'_>, [q, k, v]: [Mat<'_>; 3], dout: 
         }
     }
     [dq, dk, dv].map(|d| d.iter().map(|x| *x as f32).collect())
+}
+
+/// out [N, A * D] of queries that each attend to rows of their own.
+pub fn attention_to_rows(shape: &KeyRows<'_>, [q, k, v]: [Mat<'_>; 3]) -> Vec<f32> {
+    let size = q.cols / shape.heads;
+    let mut out = vec![0.0; q.rows * q.cols];
+    for (i, c) in (0..q.rows).flat_map(|i| (0..q.cols).map(move |c| (i, c))) {
+        let columns = c / size * size..(c / size + 1) * size;
+        let score = |row: &u32| -> f64 {
+            let product = |c| f64::from(at(q, i, c)) * f64::from(at(k, *row as usize, c));
+            columns.clone().map(product).sum::<f64>() / (size as f64).sqrt()
+        };
+        let weights: Vec<f64> = shape.of(i).iter().map(|row| score(row).exp()).collect();
+        let terms = weights.iter().zip(shape.of(i)).map(|(w, row)| w * f64::from(at(v, *row as usize, c)));
+        out[i * q.cols + c] =
+            (terms.sum::<f64>() / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)) as f32;
+    }
+    out
 }

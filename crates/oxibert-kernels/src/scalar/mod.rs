@@ -6,7 +6,7 @@ mod attention;
 mod layers;
 mod optimizer;
 
-pub use attention::{attention, attention_backward};
+pub use attention::{attention, attention_backward, attention_to_rows};
 pub use layers::{
     activation, activation_backward, add_layer_norm, add_layer_norm_backward, bias_gradient, cross_entropy,
     dropout, embed, embed_backward, erf, gelu, softmax,

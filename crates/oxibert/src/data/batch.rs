@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::text::Encoding;
+use crate::{Error, Result};
 
 /// Several sequences, flat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +40,14 @@ impl Batch {
         self.offsets.push(self.ids.len());
     }
 
+    /// Appends a sequence of one segment.
+    pub fn push_ids(&mut self, ids: &[u32]) {
+        self.ids.extend_from_slice(ids);
+        self.segments.resize(self.ids.len(), 0);
+        self.positions.extend(0..ids.len() as u32);
+        self.offsets.push(self.ids.len());
+    }
+
     /// Removes all sequences and keeps the memory.
     pub fn clear(&mut self) {
         self.ids.clear();
@@ -69,6 +78,32 @@ impl Batch {
         self.ids.len()
     }
 
+    /// Refuses ids beyond a vocabulary.
+    pub(crate) fn check_ids(&self, tokens: usize) -> Result<()> {
+        match self.ids.iter().find(|&&id| id as usize >= tokens) {
+            None => Ok(()),
+            Some(id) => {
+                let problem =
+                    format!("token id {id}, but the model has {tokens} tokens; is this its own vocabulary?");
+                Err(Error::setting("batch", problem))
+            }
+        }
+    }
+
+    /// Refuses sequences that are empty, or longer than a model has positions for; then `way_out` says what helps.
+    pub(crate) fn check_lengths(&self, positions: usize, way_out: &str) -> Result<()> {
+        if self.positions.iter().any(|&position| position as usize >= positions) {
+            let problem = format!(
+                "a sequence of more than {positions} tokens, but the model has {positions} positions; {way_out}"
+            );
+            return Err(Error::setting("batch", problem));
+        }
+        match self.offsets.windows(2).position(|ends| ends[0] == ends[1]) {
+            Some(number) => Err(Error::setting("batch", format!("sequence {number} has no tokens"))),
+            None => Ok(()),
+        }
+    }
+
     /// The first token of every sequence.
     pub(crate) fn firsts(&self) -> impl Iterator<Item = u32> {
         self.offsets[..self.sequences()].iter().map(|&offset| offset as u32)
@@ -96,6 +131,26 @@ impl Targets {
     }
 }
 
+/// Cuts `items` into runs whose costs stay within `budget` together, but of one item at least.
+pub(crate) fn by_budget<T>(
+    items: &[T],
+    budget: usize,
+    cost: impl Fn(&T) -> usize,
+) -> impl Iterator<Item = &[T]> {
+    let mut rest = items;
+    std::iter::from_fn(move || {
+        let mut total = 0;
+        let fits = |item: &&T| {
+            total += cost(item);
+            total <= budget
+        };
+        let count = rest.iter().take_while(fits).count().max(1).min(rest.len());
+        let run;
+        (run, rest) = rest.split_at(count);
+        (!run.is_empty()).then_some(run)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +168,17 @@ mod tests {
         let mut alone = Batch::new();
         alone.push(&[2, 3], &[0, 1]);
         assert_eq!(part, alone);
+        let (mut one, mut other) = (Batch::new(), Batch::new());
+        one.push(&[2, 3], &[0, 0]);
+        other.push_ids(&[2, 3]);
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn runs_stay_within_the_budget() {
+        let runs =
+            |items: &[usize]| by_budget(items, 10, |&cost| cost).map(<[_]>::to_vec).collect::<Vec<_>>();
+        assert_eq!(runs(&[4, 6, 1, 20, 3, 3]), [vec![4, 6], vec![1], vec![20], vec![3, 3]]);
+        assert!(runs(&[]).is_empty());
     }
 }

@@ -7,12 +7,17 @@ mod documents;
 pub mod files;
 pub mod labelled;
 mod lines;
+mod order;
+mod pairs;
 pub mod prepare;
 pub mod pretrain;
 pub mod shard;
 
+pub(crate) use batch::by_budget;
 pub use batch::{Batch, Targets};
 pub use blocks::{BLOCK_BYTES, Block, Blocks};
 pub use corpus::Corpus;
 pub use documents::{Boundary, DocumentOptions, Documents, Format, Paragraph, Piece, Pieces};
 pub use lines::{Line, Lines};
+pub(crate) use order::Order;
+pub use pairs::{Incomplete, Pair, Pairs};

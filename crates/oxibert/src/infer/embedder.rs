@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::pooling::{Pooling, normalize};
 use super::sentence_transformers::{self, Wishes};
-use crate::data::Batch;
+use crate::data::{Batch, by_budget};
 use crate::model::{Bert, BertWork};
 use crate::progress::{Progress, Unit};
 use crate::text::{Limit, LongText, Part, SpecialIds, Tokenizer, Truncation};
@@ -262,7 +262,7 @@ impl Window {
         let pieces = &pieces[self.text];
         let parts = [&pieces[self.part.head.clone()], &pieces[self.part.tail.clone()]];
         let ids = [&[special.cls], parts[0], parts[1], &[special.sep]].concat();
-        batch.push(&ids, &vec![0; ids.len()]);
+        batch.push_ids(&ids);
     }
 }
 
@@ -296,18 +296,7 @@ impl Plan {
 
     /// As many windows at a time as the budget has room for, but at least one.
     fn batches(&self) -> impl Iterator<Item = &[Window]> {
-        let mut rest = &self.windows[..];
-        std::iter::from_fn(move || {
-            let mut tokens = 0;
-            let fits = |window: &&Window| {
-                tokens += window.tokens;
-                tokens <= BATCH_TOKENS
-            };
-            let count = rest.iter().take_while(fits).count().max(1).min(rest.len());
-            let batch;
-            (batch, rest) = rest.split_at(count);
-            (!batch.is_empty()).then_some(batch)
-        })
+        by_budget(&self.windows, BATCH_TOKENS, |window| window.tokens)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::encoder::{DropoutPlan, Encoder, Inspection, Keep};
+use super::encoder::Encoder;
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::lanes::Lanes;
 use super::names::{Parts, parameters};
+use super::pass::{DropoutPlan, Inspection, Keep};
 use super::{Checkpoint, Config, Weights};
 use crate::data::Batch;
 use crate::nn::Layout;

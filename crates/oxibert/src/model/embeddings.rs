@@ -1,4 +1,5 @@
-//! Token + position + segment, normalized: `y = dropout(LN(token + position + segment))`.
+//! Token + position + segment: `y = dropout(LN(token + segment + position))` in BERT, `dropout(s token + position)` in the
+//! Transformer, whose s is sqrt(H), and in GPT-2, whose s is 1.
 
 use oxibert_kernels::{self as kernels, Dropout, Lookup};
 
@@ -9,18 +10,21 @@ use crate::nn::linear::{Moments, NormStep};
 use crate::nn::params::Place;
 use crate::nn::{Layout, NormPlace, Numbers, fit};
 
-/// The three tables and their LayerNorm.
+/// The tables, and their LayerNorm.
 #[derive(Debug, Clone)]
 pub(crate) struct Embeddings {
     words: Place,
-    segments: Place,
+    /// What the tokens' rows are multiplied with.
+    scale: f32,
+    segments: Option<Place>,
     positions: PositionTable,
-    norm: NormPlace,
+    norm: Option<NormPlace>,
     hidden: usize,
 }
 
+/// Where a token's position comes from.
 #[derive(Debug, Clone)]
-enum PositionTable {
+pub(crate) enum PositionTable {
     Learned(Place),
     Fixed(Vec<f32>),
 }
@@ -34,6 +38,7 @@ pub(crate) struct State {
 }
 
 impl Embeddings {
+    /// BERT's.
     pub(crate) fn new(layout: &Layout, config: &Config) -> Self {
         let positions = match config.position_embedding_type {
             Positions::Absolute => PositionTable::Learned(layout.place(POSITION_EMBEDDINGS, 1)),
@@ -43,11 +48,17 @@ impl Embeddings {
         };
         Self {
             words: layout.place(WORD_EMBEDDINGS, 1),
-            segments: layout.place(SEGMENT_EMBEDDINGS, 1),
+            scale: 1.0,
+            segments: Some(layout.place(SEGMENT_EMBEDDINGS, 1)),
             positions,
-            norm: NormPlace::new(layout, "bert.embeddings", config.layer_norm_eps),
+            norm: Some(NormPlace::new(layout, "bert.embeddings.LayerNorm", config.layer_norm_eps)),
             hidden: config.hidden_size,
         }
+    }
+
+    /// Tokens and positions alone.
+    pub(crate) fn plain(words: Place, scale: f32, positions: PositionTable, hidden: usize) -> Self {
+        Self { words, scale, segments: None, positions, norm: None, hidden }
     }
 
     /// Ids to y [N, H].
@@ -57,28 +68,41 @@ impl Embeddings {
         batch: &Batch,
         dropout: Dropout,
         state: &'s mut State,
-    ) -> &'s [f32] {
-        let n = batch.tokens();
-        let positions = match &self.positions {
-            PositionTable::Learned(place) => numbers.values(place),
-            PositionTable::Fixed(table) => table,
-        };
-        let lookup = |table, ids| Lookup { table, ids, scale: 1.0 };
-        let lookups = [
-            lookup(numbers.values(&self.words), &batch.ids[..]),
-            lookup(numbers.values(&self.segments), &batch.segments),
-            lookup(positions, &batch.positions),
-        ];
-        let sum = fit(&mut state.sum, n * self.hidden);
-        kernels::embed(&lookups, self.hidden, sum);
-        let y = fit(&mut state.y, n * self.hidden);
-        let norm = self.norm.numbers(numbers);
-        kernels::add_layer_norm(sum, None, Dropout::OFF, norm, y, state.moments.rows(n));
+    ) -> &'s mut [f32] {
+        let length = batch.tokens() * self.hidden;
+        let State { sum, moments, y } = state;
+        let y = fit(y, length);
+        match &self.norm {
+            None => self.look_up(numbers, batch, y),
+            Some(norm) => {
+                let sum = fit(sum, length);
+                self.look_up(numbers, batch, sum);
+                norm.apply(numbers, sum, moments, y);
+            }
+        }
         kernels::dropout(y, self.hidden, dropout);
         y
     }
 
-    /// `d`: dy [N, H], used up. The row of a table gets the sum of d over the tokens that took it.
+    /// The sum of the tables' rows.
+    fn look_up<N: Numbers + ?Sized>(&self, numbers: &N, batch: &Batch, out: &mut [f32]) {
+        let lookup = |table, ids, scale| Lookup { table, ids, scale };
+        let words = lookup(numbers.values(&self.words), &batch.ids[..], self.scale);
+        let positions = match &self.positions {
+            PositionTable::Learned(place) => numbers.values(place),
+            PositionTable::Fixed(table) => table,
+        };
+        let positions = lookup(positions, &batch.positions, 1.0);
+        match &self.segments {
+            None => kernels::embed(&[words, positions], self.hidden, out),
+            Some(segments) => {
+                let segments = lookup(numbers.values(segments), &batch.segments, 1.0);
+                kernels::embed(&[words, segments, positions], self.hidden, out);
+            }
+        }
+    }
+
+    /// `d`: dy [N, H], used up. The row of a table gets the sum of d over the tokens that took it, times its scale.
     pub(crate) fn backward(
         &self,
         values: &[f32],
@@ -89,17 +113,20 @@ impl Embeddings {
         d: &mut [f32],
     ) {
         kernels::dropout(d, self.hidden, dropout);
-        let sum = &state.sum[..d.len()];
-        let step =
-            NormStep { norm: &self.norm, bias: None, sum, moments: &state.moments, dropout: Dropout::OFF };
-        step.backward(values, gradients, d, None);
-        let mut table = |place: &Place, ids: &[u32]| {
-            kernels::embed_backward(d, ids, 1.0, self.hidden, &mut gradients[place.values.clone()]);
+        if let Some(norm) = &self.norm {
+            let (sum, moments) = (&state.sum[..d.len()], &state.moments);
+            let step = NormStep { norm, bias: None, sum, moments, dropout: Dropout::OFF, skip: None };
+            step.backward(values, gradients, d, None);
+        }
+        let mut table = |place: &Place, ids: &[u32], scale: f32| {
+            kernels::embed_backward(d, ids, scale, self.hidden, &mut gradients[place.values.clone()]);
         };
-        table(&self.words, &batch.ids);
-        table(&self.segments, &batch.segments);
+        table(&self.words, &batch.ids, self.scale);
+        if let Some(segments) = &self.segments {
+            table(segments, &batch.segments, 1.0);
+        }
         if let PositionTable::Learned(place) = &self.positions {
-            table(place, &batch.positions);
+            table(place, &batch.positions, 1.0);
         }
     }
 }

@@ -4,6 +4,7 @@ use oxibert_kernels::{self as kernels, Activation, CrossEntropy, Dropout, Lookup
 
 use super::Config;
 use super::names::{MLM_BIAS, MLM_DECODER, MLM_DECODER_BIAS, WORD_EMBEDDINGS};
+use super::output::Output;
 use crate::nn::linear::{Moments, NormStep};
 use crate::nn::params::Place;
 use crate::nn::{Layout, Linear, NormPlace, Numbers, fit};
@@ -56,8 +57,8 @@ impl Pooler {
         d: &mut [f32],
         dhidden: &mut [f32],
     ) {
-        let dbias = &mut gradients[self.dense.bias.values.clone()];
-        kernels::activation_backward(Activation::Tanh, &state.z[..d.len()], d, Some(dbias));
+        let dbias = self.dense.bias_in(gradients);
+        kernels::activation_backward(Activation::Tanh, &state.z[..d.len()], d, dbias);
         self.dense.backward_weight(gradients, &state.x[..d.len()], d);
         let dx = fit(&mut state.dx, d.len());
         self.dense.backward_input(values, d, false, dx);
@@ -76,12 +77,9 @@ impl PoolerState {
 pub(crate) struct Mlm {
     dense: Linear,
     norm: NormPlace,
-    decoder: Linear,
+    output: Output,
     activation: Activation,
 }
-
-/// Rows whose logits exist at a time: 60 MB of them with 30,000 tokens.
-const ROWS: usize = 512;
 
 /// What forward leaves for backward.
 #[derive(Debug, Default)]
@@ -104,10 +102,12 @@ impl Mlm {
             true => (place(WORD_EMBEDDINGS), place(MLM_BIAS)),
             false => (place(MLM_DECODER), place(MLM_DECODER_BIAS)),
         };
+        let (inputs, outputs) = (config.hidden_size, config.vocab_size);
+        let decoder = Linear { weight, bias: Some(bias), inputs, outputs };
         Self {
             dense: Linear::new(layout, "cls.predictions.transform.dense"),
-            norm: NormPlace::new(layout, "cls.predictions.transform", config.layer_norm_eps),
-            decoder: Linear { weight, bias, inputs: config.hidden_size, outputs: config.vocab_size },
+            norm: NormPlace::new(layout, "cls.predictions.transform.LayerNorm", config.layer_norm_eps),
+            output: Output { decoder, bias_learns: true },
             activation: config.head_act.into(),
         }
     }
@@ -122,7 +122,7 @@ impl Mlm {
     ) -> &'s mut [f32] {
         self.transform(numbers, hidden, chosen, state);
         let y = &state.y[..chosen.len() * self.dense.inputs];
-        self.decode(numbers, y, &mut state.logits)
+        self.output.logits(numbers, y, &mut state.logits)
     }
 
     /// The rows `chosen` of hidden [N, H] to y [M, H].
@@ -141,56 +141,24 @@ impl Mlm {
         let a = fit(&mut state.a, m * h);
         kernels::activation(self.activation, z, a);
         let y = fit(&mut state.y, m * h);
-        let norm = self.norm.numbers(numbers);
-        kernels::add_layer_norm(a, None, Dropout::OFF, norm, y, state.moments.rows(m));
-    }
-
-    /// Rows of y to rows of logits.
-    fn decode<'l, N: Numbers + ?Sized>(
-        &self,
-        numbers: &N,
-        y: &[f32],
-        logits: &'l mut Vec<f32>,
-    ) -> &'l mut [f32] {
-        let h = self.dense.inputs;
-        let logits = fit(logits, y.len() / h * self.decoder.outputs);
-        // Not `numbers.linear`: packing a whole vocabulary for a few rows would cost more than it saves.
-        let (weight, bias) = (numbers.values(&self.decoder.weight), numbers.values(&self.decoder.bias));
-        kernels::linear(y, weight, Some(bias), h, logits);
-        logits
+        self.norm.apply(numbers, a, &mut state.moments, y);
     }
 
     /// The cross-entropy's figures at the rows `chosen` of hidden. With `gradients`, also the decoder's part of the
-    /// backward pass of the mean: a block of rows at a time, so that the logits of all never exist together.
-    ///
-    /// With dlogits = (softmax - onehot) / M: dW += dlogits^T y; db += column sums; dy = dlogits W.
+    /// backward pass of the mean.
     pub(crate) fn loss(
         &self,
         values: &[f32],
-        mut gradients: Option<&mut [f32]>,
+        gradients: Option<&mut [f32]>,
         hidden: &[f32],
         chosen: &[u32],
         labels: &[u32],
         state: &mut MlmState,
     ) -> CrossEntropy {
-        let h = self.dense.inputs;
+        let length = labels.len() * self.dense.inputs;
         self.transform(values, hidden, chosen, state);
         let MlmState { y, logits, d, .. } = state;
-        let dy = fit(d, labels.len() * h);
-        let scale = gradients.as_ref().map_or(0.0, |_| 1.0 / labels.len() as f32);
-        let mut total = CrossEntropy::default();
-        let blocks = labels.chunks(ROWS).zip(y.chunks(ROWS * h).zip(dy.chunks_mut(ROWS * h)));
-        for (labels, (y, dy)) in blocks {
-            let y = &y[..labels.len() * h];
-            let logits = self.decode(values, y, logits);
-            total += kernels::cross_entropy(logits, labels, 0.0, scale);
-            if let Some(gradients) = gradients.as_deref_mut() {
-                self.decoder.backward_input(values, logits, false, dy);
-                self.decoder.backward_weight(gradients, y, logits);
-                self.decoder.backward_bias(gradients, logits);
-            }
-        }
-        total
+        self.output.loss(values, gradients, &y[..length], labels, 0.0, logits, fit(d, length))
     }
 
     /// After [`Mlm::loss`]: adds the gradient of the chosen rows to `dhidden`.
@@ -205,11 +173,11 @@ impl Mlm {
         let (h, m) = (self.dense.inputs, chosen.len());
         let d = &mut state.d[..m * h];
         let sum = &state.a[..m * h];
-        let step =
-            NormStep { norm: &self.norm, bias: None, sum, moments: &state.moments, dropout: Dropout::OFF };
+        let (norm, moments) = (&self.norm, &state.moments);
+        let step = NormStep { norm, bias: None, sum, moments, dropout: Dropout::OFF, skip: None };
         step.backward(values, gradients, d, None);
-        let dbias = &mut gradients[self.dense.bias.values.clone()];
-        kernels::activation_backward(self.activation, &state.z[..m * h], d, Some(dbias));
+        let dbias = self.dense.bias_in(gradients);
+        kernels::activation_backward(self.activation, &state.z[..m * h], d, dbias);
         self.dense.backward_weight(gradients, &state.x[..m * h], d);
         let dx = fit(&mut state.dx, m * h);
         self.dense.backward_input(values, d, false, dx);

@@ -6,7 +6,9 @@
 
 use oxibert_kernels::{side_by_side, threads};
 
-use super::encoder::{Activations, DropoutPlan, Encoder, Keep};
+use super::encoder::Encoder;
+use super::pass::{DropoutPlan, Keep};
+use super::tower::Activations;
 use crate::data::Batch;
 use crate::nn::{Numbers, fit};
 

@@ -1,13 +1,15 @@
-//! Every parameter of a BERT: its name, its shape and what it is. Written once, here.
+//! Every parameter of a BERT: its name, its shape and what it is. Written once, here. (Those of the Transformer and of the
+//! causal model are in their own rooms.)
 //!
 //! The names are Hugging Face's, in the form of the models with heads (`bert.encoder.layer.0.…`). Checkpoints
-//! also come without the prefix and with TensorFlow's old words for LayerNorm: [`canonical`] maps them.
+//! also come without the prefix (GPT-2's too) and with TensorFlow's old words for LayerNorm: [`canonical`] maps them.
 //!
 //! A linear layer's weight is `[outputs, inputs]`, as PyTorch stores it.
 
 use std::borrow::Cow;
 
 use super::config::{Config, Positions};
+use super::{causal, transformer};
 
 /// The token embedding's name: the tied MLM decoder is this table too.
 pub const WORD_EMBEDDINGS: &str = "bert.embeddings.word_embeddings.weight";
@@ -42,6 +44,10 @@ pub enum Block {
     Embeddings,
     /// The encoder block of this number.
     Layer(usize),
+    /// The decoder block of this number.
+    Decoder(usize),
+    /// What stands on the blocks of a model that says tokens: the last LayerNorm, the projection to the vocabulary.
+    Output,
     /// `tanh(W h_[CLS] + b)`.
     Pooler,
     /// Masked-language-model head.
@@ -59,6 +65,8 @@ pub enum Kind {
     Embedding,
     /// A linear layer's matrix.
     Weight,
+    /// The same, which checkpoints hold the other way round, `[inputs, outputs]`: GPT-2's `Conv1D`.
+    Transposed,
     /// A bias.
     Bias,
     /// LayerNorm's factor, 1 at first.
@@ -93,18 +101,27 @@ impl Param {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Its shape in a checkpoint.
+    pub fn stored_shape(&self) -> Vec<usize> {
+        let mut shape = self.shape.clone();
+        if self.kind == Kind::Transposed {
+            shape.reverse();
+        }
+        shape
+    }
 }
 
 impl Kind {
     /// Whether weight decay pulls on it: not on biases and LayerNorm, as in google-research/bert.
     pub fn decays(self) -> bool {
-        matches!(self, Self::Embedding | Self::Weight)
+        matches!(self, Self::Embedding | Self::Weight | Self::Transposed)
     }
 }
 
 /// All parameters of `config` with these parts, in the order of the forward pass.
 pub fn parameters(config: &Config, parts: Parts) -> Vec<Param> {
-    let mut list = List { params: Vec::new(), hidden: config.hidden_size };
+    let mut list = List::new(config.hidden_size);
     list.embeddings(config);
     for layer in 0..config.num_hidden_layers {
         list.layer(layer, config.intermediate_size);
@@ -132,7 +149,7 @@ pub fn qa_outputs(config: &Config) -> Vec<Param> {
 }
 
 fn task_head(config: &Config, name: &str, outputs: usize) -> Vec<Param> {
-    let mut list = List { params: Vec::new(), hidden: config.hidden_size };
+    let mut list = List::new(config.hidden_size);
     list.linear(Block::Task, name, outputs, config.hidden_size);
     list.params
 }
@@ -143,10 +160,17 @@ fn task_head(config: &Config, name: &str, outputs: usize) -> Vec<Param> {
 /// use oxibert::model::names::canonical;
 /// assert_eq!(canonical("encoder.layer.0.output.LayerNorm.gamma"), "bert.encoder.layer.0.output.LayerNorm.weight");
 /// assert_eq!(canonical("cls.predictions.bias"), "cls.predictions.bias");
+/// assert_eq!(canonical("h.0.ln_1.weight"), "transformer.h.0.ln_1.weight");
 /// ```
 pub fn canonical(name: &str) -> Cow<'_, str> {
-    let prefix =
-        if ["embeddings.", "encoder.", "pooler."].iter().any(|p| name.starts_with(p)) { "bert." } else { "" };
+    let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    let prefix = if begins(&["embeddings.", "encoder.", "pooler."]) {
+        "bert."
+    } else if begins(&["wte.", "wpe.", "h.", "ln_f."]) {
+        "transformer."
+    } else {
+        ""
+    };
     let old =
         |word, new| name.strip_suffix(word).filter(|stem| stem.ends_with("LayerNorm")).map(|s| (s, new));
     match old(".gamma", ".weight").or_else(|| old(".beta", ".bias")) {
@@ -156,19 +180,39 @@ pub fn canonical(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The block that a parameter of this name belongs to, if it is one of a BERT's.
+/// The block that a parameter of this name belongs to, if it is one of our models'.
 ///
 /// ```
 /// use oxibert::model::names::{Block, block};
 /// assert_eq!(block("bert.encoder.layer.7.output.dense.bias"), Some(Block::Layer(7)));
-/// assert_eq!(block("lm_head.weight"), None);
+/// assert_eq!(block("model.decoder.layers.2.fc1.bias"), Some(Block::Decoder(2)));
+/// assert_eq!(block("somebody.else.weight"), None);
 /// ```
 pub fn block(name: &str) -> Option<Block> {
-    if let Some(rest) = name.strip_prefix("bert.encoder.layer.") {
-        return rest.split_once('.').and_then(|(number, _)| number.parse().ok()).map(Block::Layer);
+    type Numbered = fn(usize) -> Block;
+    let numbered: [(&str, Numbered); 4] = [
+        ("bert.encoder.layer.", Block::Layer),
+        ("model.encoder.layers.", Block::Layer),
+        ("model.decoder.layers.", Block::Decoder),
+        ("transformer.h.", Block::Decoder),
+    ];
+    for (beginning, block) in numbered {
+        if let Some(rest) = name.strip_prefix(beginning) {
+            return rest.split_once('.').and_then(|(number, _)| number.parse().ok()).map(block);
+        }
     }
     let beginnings = [
         ("bert.embeddings.", Block::Embeddings),
+        ("model.shared.", Block::Embeddings),
+        ("model.encoder.embed_", Block::Embeddings),
+        ("model.decoder.embed_", Block::Embeddings),
+        ("transformer.wte.", Block::Embeddings),
+        ("transformer.wpe.", Block::Embeddings),
+        ("model.encoder.layer_norm.", Block::Output),
+        ("model.decoder.layer_norm.", Block::Output),
+        ("transformer.ln_f.", Block::Output),
+        ("lm_head.", Block::Output),
+        ("final_logits_bias", Block::Output),
         ("bert.pooler.", Block::Pooler),
         ("cls.predictions.", Block::Mlm),
         ("cls.seq_relationship.", Block::Nsp),
@@ -178,40 +222,61 @@ pub fn block(name: &str) -> Option<Block> {
     beginnings.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, block)| *block)
 }
 
-/// The other name under which the same parameter may stand.
-pub(super) fn alias(name: &str) -> Option<&'static str> {
+/// The other names under which the same parameter may stand.
+pub(super) fn aliases(name: &str) -> &'static [&'static str] {
     match name {
-        MLM_BIAS => Some(MLM_DECODER_BIAS),
-        MLM_DECODER_BIAS => Some(MLM_BIAS),
-        _ => None,
+        MLM_BIAS => &[MLM_DECODER_BIAS],
+        MLM_DECODER_BIAS => &[MLM_BIAS],
+        _ => transformer::names::aliases(name).or_else(|| causal::names::aliases(name)).unwrap_or_default(),
     }
 }
 
-/// The list under construction.
-struct List {
-    params: Vec<Param>,
+/// A list of parameters under construction.
+pub(super) struct List {
+    pub(super) params: Vec<Param>,
     hidden: usize,
 }
 
 impl List {
-    fn push(&mut self, block: Block, kind: Kind, name: impl Into<String>, shape: &[usize]) {
+    pub(super) fn new(hidden: usize) -> Self {
+        Self { params: Vec::new(), hidden }
+    }
+
+    pub(super) fn push(&mut self, block: Block, kind: Kind, name: impl Into<String>, shape: &[usize]) {
         self.params.push(Param { name: name.into(), shape: shape.to_vec(), block, kind });
     }
 
-    fn linear(&mut self, block: Block, name: &str, outputs: usize, inputs: usize) {
+    pub(super) fn linear(&mut self, block: Block, name: &str, outputs: usize, inputs: usize) {
         self.push(block, Kind::Weight, format!("{name}.weight"), &[outputs, inputs]);
         self.push(block, Kind::Bias, format!("{name}.bias"), &[outputs]);
     }
 
+    /// A linear layer that checkpoints hold the other way round.
+    pub(super) fn transposed(&mut self, block: Block, name: &str, outputs: usize, inputs: usize) {
+        self.push(block, Kind::Transposed, format!("{name}.weight"), &[outputs, inputs]);
+        self.push(block, Kind::Bias, format!("{name}.bias"), &[outputs]);
+    }
+
     /// A linear layer from H to H.
-    fn square(&mut self, block: Block, name: &str) {
+    pub(super) fn square(&mut self, block: Block, name: &str) {
         self.linear(block, name, self.hidden, self.hidden);
     }
 
-    fn layer_norm(&mut self, block: Block, name: &str) {
+    /// Linear layers from H to H. Matrices first, then biases: side by side, they are one matrix to the layers.
+    pub(super) fn squares(&mut self, block: Block, names: [String; 3]) {
+        for (suffix, kind, shape) in
+            [("weight", Kind::Weight, &[self.hidden; 2][..]), ("bias", Kind::Bias, &[self.hidden])]
+        {
+            for name in &names {
+                self.push(block, kind, format!("{name}.{suffix}"), shape);
+            }
+        }
+    }
+
+    pub(super) fn layer_norm(&mut self, block: Block, name: &str) {
         let shape = [self.hidden];
-        self.push(block, Kind::NormWeight, format!("{name}.LayerNorm.weight"), &shape);
-        self.push(block, Kind::NormBias, format!("{name}.LayerNorm.bias"), &shape);
+        self.push(block, Kind::NormWeight, format!("{name}.weight"), &shape);
+        self.push(block, Kind::NormBias, format!("{name}.bias"), &shape);
     }
 
     fn embeddings(&mut self, config: &Config) {
@@ -223,31 +288,24 @@ impl List {
             self.push(block, Kind::Embedding, POSITION_EMBEDDINGS, &[config.max_position_embeddings, hidden]);
         }
         self.push(block, Kind::Embedding, SEGMENT_EMBEDDINGS, &[config.type_vocab_size, hidden]);
-        self.layer_norm(block, "bert.embeddings");
+        self.layer_norm(block, "bert.embeddings.LayerNorm");
     }
 
     fn layer(&mut self, layer: usize, inner: usize) {
         let block = Block::Layer(layer);
         let at = |part: &str| format!("bert.encoder.layer.{layer}.{part}");
-        // Matrices first, then biases: side by side, the three are one matrix [3H, H] to the layers.
-        for (suffix, kind, shape) in
-            [("weight", Kind::Weight, &[self.hidden; 2][..]), ("bias", Kind::Bias, &[self.hidden])]
-        {
-            for part in ["query", "key", "value"] {
-                self.push(block, kind, at(&format!("attention.self.{part}.{suffix}")), shape);
-            }
-        }
+        self.squares(block, ["query", "key", "value"].map(|part| at(&format!("attention.self.{part}"))));
         self.square(block, &at("attention.output.dense"));
-        self.layer_norm(block, &at("attention.output"));
+        self.layer_norm(block, &at("attention.output.LayerNorm"));
         self.linear(block, &at("intermediate.dense"), inner, self.hidden);
         self.linear(block, &at("output.dense"), self.hidden, inner);
-        self.layer_norm(block, &at("output"));
+        self.layer_norm(block, &at("output.LayerNorm"));
     }
 
     fn mlm(&mut self, config: &Config) {
         let block = Block::Mlm;
         self.square(block, "cls.predictions.transform.dense");
-        self.layer_norm(block, "cls.predictions.transform");
+        self.layer_norm(block, "cls.predictions.transform.LayerNorm");
         if config.tie_word_embeddings {
             self.push(block, Kind::Bias, MLM_BIAS, &[config.vocab_size]);
         } else {

@@ -22,6 +22,28 @@ pub fn sinusoids(positions: usize, width: usize) -> Vec<f32> {
     table
 }
 
+/// The same numbers in Marian's order: in every row first the sines, then the cosines.
+///
+/// ```
+/// let table = oxibert::model::sinusoid_halves(2, 4);
+/// assert_eq!(table[..4], [0.0, 0.0, 1.0, 1.0]);
+/// assert_eq!(table[6], 1f32.cos());
+/// ```
+pub fn sinusoid_halves(positions: usize, width: usize) -> Vec<f32> {
+    let mut table = sinusoids(positions, width);
+    let (mut sines, mut cosines) = (Vec::new(), Vec::new());
+    for row in table.chunks_exact_mut(width.max(1)) {
+        sines.clear();
+        cosines.clear();
+        sines.extend(row.iter().step_by(2));
+        cosines.extend(row.iter().skip(1).step_by(2));
+        let (first, second) = row.split_at_mut(sines.len());
+        first.copy_from_slice(&sines);
+        second.copy_from_slice(&cosines);
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,6 +54,17 @@ mod tests {
             let table = sinusoids(positions, width);
             assert_eq!(table.len(), positions * width);
             assert!(table.iter().all(|value| value.abs() <= 1.0));
+        }
+    }
+
+    #[test]
+    fn halves_hold_the_same_numbers() {
+        for (positions, width) in [(0, 4), (3, 0), (3, 1), (5, 7), (6, 8)] {
+            let (pairs, halves) = (sinusoids(positions, width), sinusoid_halves(positions, width));
+            for (place, value) in pairs.iter().enumerate() {
+                let (row, column) = (place / width, place % width);
+                assert_eq!(halves[row * width + column / 2 + column % 2 * width.div_ceil(2)], *value);
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 //! BERT as it is pretrained: the encoder with both heads, and one training step's gradients.
 
 use super::Config;
-use super::encoder::{Activations, DropoutPlan, Encoder, Inspection, Keep};
+use super::encoder::Encoder;
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::names::{Parts, parameters};
+use super::pass::{DropoutPlan, Inspection, Keep};
+use super::tower::Activations;
 use crate::data::{Batch, Targets};
 use crate::nn::{Layout, fit};
 

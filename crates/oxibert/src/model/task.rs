@@ -3,10 +3,12 @@
 use oxibert_kernels::{self as kernels, Dropout};
 
 use super::Config;
-use super::encoder::{Activations, DropoutPlan, Encoder, Keep};
+use super::encoder::Encoder;
 use super::heads::{Pooler, PoolerState};
 use super::lanes::Lanes;
 use super::names::{Parts, classifier, parameters, qa_outputs};
+use super::pass::{DropoutPlan, Keep};
+use super::tower::Activations;
 use crate::data::Batch;
 use crate::nn::{Layout, Linear, Numbers, fit};
 

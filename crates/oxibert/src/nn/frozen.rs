@@ -14,6 +14,7 @@ use super::params::{Layout, Place};
 use super::{Linear, Numbers};
 use crate::Result;
 use crate::model::Weights;
+use crate::model::checkpoint::transposed;
 use crate::model::names::Kind;
 
 /// A checkpoint's numbers, laid out for forward passes.
@@ -47,8 +48,12 @@ impl Frozen {
     }
 
     fn tensor(&self, number: usize) -> Cow<'_, [f32]> {
-        let name = &self.layout.param(number).name;
-        self.weights.tensor(name).expect("a tensor that was checked").data
+        let param = self.layout.param(number);
+        let stored = self.weights.tensor(&param.name).expect("a tensor that was checked").data;
+        match param.kind {
+            Kind::Transposed => Cow::Owned(transposed(&stored, param.shape[0])),
+            _ => stored,
+        }
     }
 
     fn copy(&self, place: &Place) -> Vec<f32> {
@@ -70,7 +75,7 @@ impl Numbers for Frozen {
 
     fn linear(&self, layer: &Linear, x: &[f32], y: &mut [f32]) {
         let (first, parts) = (layer.weight.params.start, layer.weight.params.len());
-        let bias = Some(self.values(&layer.bias));
+        let bias = layer.bias.as_ref().map(|bias| self.values(bias));
         if parts == 1 && !self.used[first].swap(true, Ordering::Relaxed) {
             // The same bits, without the memory.
             return kernels::linear(x, &self.tensor(first), bias, layer.inputs, y);

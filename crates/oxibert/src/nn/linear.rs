@@ -11,8 +11,8 @@ pub(crate) trait Numbers: Sync {
 
     /// `y = x W^T + b`.
     fn linear(&self, layer: &Linear, x: &[f32], y: &mut [f32]) {
-        let (weight, bias) = (self.values(&layer.weight), self.values(&layer.bias));
-        kernels::linear(x, weight, Some(bias), layer.inputs, y);
+        let bias = layer.bias.as_ref().map(|bias| self.values(bias));
+        kernels::linear(x, self.values(&layer.weight), bias, layer.inputs, y);
     }
 }
 
@@ -23,11 +23,11 @@ impl Numbers for [f32] {
     }
 }
 
-/// `y = x W^T + b` with W `[outputs, inputs]`.
+/// `y = x W^T + b` with W `[outputs, inputs]`; b may be absent.
 #[derive(Debug, Clone)]
 pub(crate) struct Linear {
     pub(crate) weight: Place,
-    pub(crate) bias: Place,
+    pub(crate) bias: Option<Place>,
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
 }
@@ -41,7 +41,7 @@ impl Linear {
     /// `count` layers of the same inputs that lie side by side, the first called `name`, as one.
     pub(crate) fn fused(layout: &Layout, name: &str, count: usize) -> Self {
         let weight = layout.place(&format!("{name}.weight"), count);
-        let bias = layout.place(&format!("{name}.bias"), count);
+        let bias = Some(layout.place(&format!("{name}.bias"), count));
         let shape = &layout.param(weight.params.start).shape;
         Self { inputs: shape[1], outputs: shape[0] * count, weight, bias }
     }
@@ -58,7 +58,20 @@ impl Linear {
 
     /// `db += sum of dy over rows`, where no fused kernel has done it.
     pub(crate) fn backward_bias(&self, gradients: &mut [f32], dy: &[f32]) {
-        kernels::bias_gradient(dy, &mut gradients[self.bias.values.clone()]);
+        if let Some(dbias) = self.bias_in(gradients) {
+            kernels::bias_gradient(dy, dbias);
+        }
+    }
+
+    /// Both of the parameters' gradients.
+    pub(crate) fn backward_parameters(&self, gradients: &mut [f32], x: &[f32], dy: &[f32]) {
+        self.backward_bias(gradients, dy);
+        self.backward_weight(gradients, x, dy);
+    }
+
+    /// The bias's part of a vector of the arena's layout.
+    pub(crate) fn bias_in<'g>(&self, gradients: &'g mut [f32]) -> Option<&'g mut [f32]> {
+        self.bias.as_ref().map(|bias| &mut gradients[bias.values.clone()])
     }
 }
 
@@ -73,7 +86,7 @@ pub(crate) struct NormPlace {
 impl NormPlace {
     /// The LayerNorm called `name`.
     pub(crate) fn new(layout: &Layout, name: &str, eps: f64) -> Self {
-        let place = |part: &str| layout.place(&format!("{name}.LayerNorm.{part}"), 1);
+        let place = |part: &str| layout.place(&format!("{name}.{part}"), 1);
         Self { gamma: place("weight"), beta: place("bias"), eps: eps as f32 }
     }
 
@@ -81,11 +94,17 @@ impl NormPlace {
         kernels::Norm { gamma: numbers.values(&self.gamma), beta: numbers.values(&self.beta), eps: self.eps }
     }
 
-    /// `y = LN(sum)` once more, bit for bit.
-    pub(crate) fn again(&self, values: &[f32], sum: &mut [f32], moments: &mut Moments, y: &mut [f32]) {
-        let (norm, sum) = (self.numbers(values), &mut sum[..y.len()]);
+    /// `y = LN(x)`; x stays as it is.
+    pub(crate) fn apply<N: Numbers + ?Sized>(
+        &self,
+        numbers: &N,
+        x: &mut [f32],
+        moments: &mut Moments,
+        y: &mut [f32],
+    ) {
+        let norm = self.numbers(numbers);
         let rows = moments.rows(y.len() / norm.gamma.len());
-        kernels::add_layer_norm(sum, None, kernels::Dropout::OFF, norm, y, rows);
+        kernels::add_layer_norm(x, None, kernels::Dropout::OFF, norm, y, rows);
     }
 }
 
@@ -119,6 +138,8 @@ pub(crate) struct NormStep<'a> {
     pub(crate) sum: &'a [f32],
     pub(crate) moments: &'a Moments,
     pub(crate) dropout: kernels::Dropout,
+    /// A gradient that reaches the sum beside the norm.
+    pub(crate) skip: Option<&'a [f32]>,
 }
 
 impl NormStep<'_> {
@@ -138,7 +159,7 @@ impl NormStep<'_> {
             mean: self.moments.mean(rows),
             rstd: self.moments.rstd(rows),
             dropout: self.dropout,
-            skip: None,
+            skip: self.skip,
         };
         let (dgamma, dbeta) = (self.norm.gamma.values.clone(), self.norm.beta.values.clone());
         let places = "the places of different parameters";

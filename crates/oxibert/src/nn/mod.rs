@@ -9,6 +9,7 @@ pub(crate) mod feed_forward;
 pub(crate) mod frozen;
 pub(crate) mod linear;
 pub mod params;
+pub(crate) mod sub_layer;
 
 pub use params::{Layout, Params, tensors};
 

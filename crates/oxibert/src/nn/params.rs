@@ -3,11 +3,12 @@
 //! Values, gradients and both of Adam's moments are vectors of this layout, so that clipping, the optimizer and saving
 //! are each one loop. Layers hold `Place`s into it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::model::checkpoint::Tensor;
-use crate::model::names::{Block, Kind, Param};
+use crate::model::checkpoint::{Tensor, transposed};
+use crate::model::names::{Block, Kind, Param, WORD_EMBEDDINGS};
 use crate::model::{Config, Weights};
 use crate::random::Random;
 use crate::{Error, Result};
@@ -87,13 +88,24 @@ impl Params {
     /// New parameters as BERT begins: matrices and tables truncated normal (at two standard deviations), biases 0,
     /// LayerNorm 1 and 0, the row of `[PAD]` 0. Each parameter's values depend on the seed and its number alone.
     pub fn new(layout: Layout, config: &Config, seed: u64) -> Self {
+        let pad: Vec<_> = config.pad_token_id.map(|pad| (WORD_EMBEDDINGS, pad)).into_iter().collect();
+        Self::drawn(layout, |_| config.initializer_range, &pad, seed)
+    }
+
+    /// The same with a standard deviation for each matrix and table, and 0 in the `blank` rows of tables.
+    pub(crate) fn drawn(
+        layout: Layout,
+        deviation: impl Fn(&Param) -> f64,
+        blank: &[(&str, u32)],
+        seed: u64,
+    ) -> Self {
         let mut values = oxibert_kernels::zeros(layout.len());
         for (number, (param, range)) in layout.iter().enumerate() {
-            initialise(&mut values[range.clone()], param.kind, config.initializer_range, seed, number as u64);
-            if let (true, Some(pad)) =
-                (param.name == crate::model::names::WORD_EMBEDDINGS, config.pad_token_id)
-            {
-                values[range][pad as usize * config.hidden_size..][..config.hidden_size].fill(0.0);
+            let values = &mut values[range];
+            initialise(values, param.kind, deviation(param), seed, number as u64);
+            for (_, row) in blank.iter().filter(|(table, _)| *table == param.name) {
+                let width = param.shape[1];
+                values[*row as usize * width..][..width].fill(0.0);
             }
         }
         Self { layout, values }
@@ -101,9 +113,16 @@ impl Params {
 
     /// Reads every parameter of `layout` from a checkpoint; one that is missing or mis-shaped is refused by name.
     pub fn load(layout: Layout, weights: &Weights) -> Result<Self> {
+        Self::load_but(layout, weights, &[])
+    }
+
+    /// The same, where those called in `may_lack` are 0 if the checkpoint has none.
+    pub(crate) fn load_but(layout: Layout, weights: &Weights, may_lack: &[&str]) -> Result<Self> {
         let mut values = oxibert_kernels::zeros(layout.len());
         for (param, range) in layout.iter() {
-            weights.read_into(&param.name, &param.shape, &mut values[range])?;
+            if weights.contains(&param.name) || !may_lack.contains(&&*param.name) {
+                weights.read_param(param, &mut values[range])?;
+            }
         }
         Ok(Self { layout, values })
     }
@@ -116,7 +135,7 @@ impl Params {
             Some(shape) => param.block != Block::Task || shape == param.shape,
         };
         for (param, range) in layout.iter().filter(|(param, _)| is_known(param)) {
-            weights.read_into(&param.name, &param.shape, &mut values[range])?;
+            weights.read_param(param, &mut values[range])?;
         }
         Ok(Self { layout, values })
     }
@@ -143,7 +162,12 @@ impl Params {
 /// Values of this layout as tensors, to be saved.
 pub fn tensors<'v>(layout: &Layout, values: &'v [f32]) -> Vec<Tensor<'v>> {
     let tensor = |(param, range): (&'_ Param, Range<usize>)| {
-        Tensor::new(param.name.clone(), param.shape.clone(), &values[range])
+        let values = &values[range];
+        let data = match param.kind {
+            Kind::Transposed => Cow::Owned(transposed(values, param.shape[1])),
+            _ => Cow::Borrowed(values),
+        };
+        Tensor::new(param.name.clone(), param.stored_shape(), data)
     };
     layout.iter().map(tensor).collect()
 }
@@ -152,7 +176,7 @@ fn initialise(values: &mut [f32], kind: Kind, std: f64, seed: u64, number: u64) 
     match kind {
         Kind::NormWeight => values.fill(1.0),
         Kind::Bias | Kind::NormBias => values.fill(0.0),
-        Kind::Embedding | Kind::Weight => {
+        Kind::Embedding | Kind::Weight | Kind::Transposed => {
             let mut random = Random::new(seed, "initial value", number);
             values.iter_mut().for_each(|value| *value = (truncated_normal(&mut random) * std) as f32);
         }
@@ -188,7 +212,9 @@ mod tests {
             match param.kind {
                 Kind::NormWeight => assert!(values.iter().all(|&value| value == 1.0)),
                 Kind::Bias | Kind::NormBias => assert!(values.iter().all(|&value| value == 0.0)),
-                Kind::Embedding | Kind::Weight => assert!(values.iter().all(|value| value.abs() <= 0.04)),
+                Kind::Embedding | Kind::Weight | Kind::Transposed => {
+                    assert!(values.iter().all(|value| value.abs() <= 0.04));
+                }
             }
         }
         let words = params.layout.range(crate::model::names::WORD_EMBEDDINGS).unwrap();

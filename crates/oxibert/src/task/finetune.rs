@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask::{Asked, ask, encode, fill};
 use super::{Item, Target, Task};
-use crate::data::Batch;
+use crate::data::pretrain::Position;
+use crate::data::{Batch, Order};
 use crate::model::{Config, DropoutPlan, Keep, TaskModel, TaskWork, checkpoint};
 use crate::nn::{Layout, tensors};
 use crate::random::Random;
@@ -40,20 +41,9 @@ pub struct Finetune<'t, T: Task> {
     dev_items: Vec<Vec<Item>>,
     /// What was answered at the last evaluation.
     asked: Asked<T::Answer>,
-    place: Place,
-    /// The items of this epoch in their order.
-    order: Vec<u32>,
+    order: Order,
     batch: Batch,
     work: TaskWork,
-}
-
-/// Where a run stands in its data.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Place {
-    epoch: u64,
-    /// Items of this epoch that were seen.
-    seen: usize,
 }
 
 impl<'t, T: Task> Finetune<'t, T> {
@@ -81,22 +71,19 @@ impl<'t, T: Task> Finetune<'t, T> {
             return Err(Error::setting("train", "no labelled example in it"));
         }
         check_items(&config, training.iter().chain(dev_items.iter().flatten()))?;
-        let mut learner = Self {
+        Ok(Self {
             task,
             model,
             tokenizer,
+            order: Order::new(options.seed, training.len()),
             options,
             training,
             dev,
             dev_items,
             asked: Asked::default(),
-            place: Place::default(),
-            order: Vec::new(),
             batch: Batch::new(),
             work: TaskWork::default(),
-        };
-        learner.shuffle();
-        Ok(learner)
+        })
     }
 
     /// The model.
@@ -147,23 +134,10 @@ impl<'t, T: Task> Finetune<'t, T> {
         figures
     }
 
-    /// An epoch's order depends on the seed and its number alone.
-    fn shuffle(&mut self) {
-        self.order.clear();
-        self.order.extend(0..self.training.len() as u32);
-        Random::new(self.options.seed, "order of examples", self.place.epoch).shuffle(&mut self.order);
-    }
-
-    /// The places of the next items; a batch never reaches into the next epoch.
-    fn next_items(&mut self) -> std::ops::Range<usize> {
-        if self.place.seen >= self.training.len() {
-            self.place = Place { epoch: self.place.epoch + 1, seen: 0 };
-            self.shuffle();
-        }
-        let end = (self.place.seen + self.options.batch).min(self.training.len());
-        let range = self.place.seen..end;
-        self.place.seen = end;
-        range
+    /// The numbers of the next items; a batch never reaches into the next epoch.
+    fn next_items(&mut self) -> Vec<usize> {
+        let count = self.options.batch.min(self.order.left());
+        std::iter::repeat_with(|| self.order.next()).take(count).collect()
     }
 }
 
@@ -174,9 +148,9 @@ impl<T: Task> Learner for Finetune<'_, T> {
 
     fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
         let begin = Instant::now();
-        let range = self.next_items();
-        let Self { task, model, options, training, order, batch, work, .. } = self;
-        let items: Vec<&Item> = order[range].iter().map(|&place| &training[place as usize]).collect();
+        let numbers = self.next_items();
+        let Self { task, model, options, training, batch, work, .. } = self;
+        let items: Vec<&Item> = numbers.iter().map(|&number| &training[number]).collect();
         fill(batch, &items);
         let data_seconds = begin.elapsed().as_secs_f64();
         let seed = Random::new(options.seed, "dropout", moment.pass).bits();
@@ -205,24 +179,18 @@ impl<T: Task> Learner for Finetune<'_, T> {
     }
 
     fn epochs(&self) -> f64 {
-        self.place.epoch as f64 + self.place.seen as f64 / self.training.len() as f64
+        self.order.epochs()
     }
 
     fn position(&self) -> Value {
-        serde_json::to_value(self.place).expect("numbers")
+        serde_json::to_value(self.order.position()).expect("numbers")
     }
 
     fn seek(&mut self, position: &Value) -> Result<()> {
-        let place = Place::deserialize(position).map_err(|error| {
+        let position = Position::deserialize(position).map_err(|error| {
             Error::setting("position", format!("the checkpoint's place in the data: {error}"))
         })?;
-        if place.seen > self.training.len() {
-            let problem = format!("item {} of {}: these are other data", place.seen, self.training.len());
-            return Err(Error::setting("position", problem));
-        }
-        self.place = place;
-        self.shuffle();
-        Ok(())
+        self.order.seek(position)
     }
 
     fn save(&self, values: &[f32], directory: &Path) -> Result<()> {

@@ -6,10 +6,13 @@ pub mod choose;
 pub mod classify;
 mod example;
 pub mod finetune;
+pub mod lm;
 mod long;
 pub mod metrics;
 pub mod pretrain;
 pub mod tag;
+pub mod teaching;
+pub mod translate;
 
 pub use example::{Item, Target, UNTAGGED};
 pub use long::{Long, Pool};

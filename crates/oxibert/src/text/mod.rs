@@ -5,7 +5,7 @@
 //! 3. `normalize`, `split`: what lies between becomes normalized words;
 //! 4. `trie`: words become pieces of the vocabulary, in linear time;
 //! 5. [`tokenizer`](Tokenizer): `[CLS]` and `[SEP]` around them; [`windows`](Limit): what is too long;
-//! 6. `decode`: and back.
+//! 6. `decode`: and back; [`spacing`](Spacing): the blanks that were lost on the way.
 //!
 //! `plain` is the slow twin of steps 3 and 4.
 //!
@@ -21,6 +21,7 @@ mod plain;
 mod rules;
 pub mod segment;
 pub mod sentences;
+mod spacing;
 mod split;
 mod tokenizer;
 mod trie;
@@ -35,6 +36,7 @@ pub use encoding::{Encoding, Padding, Rectangle};
 pub use normalize::Span;
 pub use persist::TOKENIZER_FILES;
 pub use rules::{Compat, Rules};
+pub use spacing::{SPACING_FILE, Spacing};
 pub use tokenizer::{Encoder, SpecialIds, Tokenizer, WindowEncodings};
 pub use vocab::{CONTINUATION, SPECIAL_TOKENS, Vocab};
 pub use windows::{Limit, LongText, Part, Truncation, Windows};

@@ -24,6 +24,7 @@ mod genre;
 mod lessons;
 mod lexicon;
 mod morphology;
+mod pairs;
 mod plots;
 mod scene;
 mod teller;

@@ -12,6 +12,16 @@ pub(crate) struct Teller<'w> {
     language: Language,
     random: Random,
     discourse: Discourse,
+    manner: Option<Manner>,
+}
+
+/// How people are spoken of, decided beforehand so that two languages do the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Manner {
+    /// Who is never named, only he or she.
+    pub(crate) pronoun: Option<PersonId>,
+    /// Who is introduced by their job.
+    pub(crate) titled: Vec<PersonId>,
 }
 
 impl<'w> Teller<'w> {
@@ -22,7 +32,18 @@ impl<'w> Teller<'w> {
         perspective: Perspective,
         random: Random,
     ) -> Self {
-        Self { facts, language, random, discourse: Discourse::new(perspective) }
+        Self { facts, language, random, discourse: Discourse::new(perspective), manner: None }
+    }
+
+    /// A teller who speaks of people in this manner, and leaves nothing to chance.
+    pub(crate) fn decided(
+        facts: &'w Facts,
+        language: Language,
+        perspective: Perspective,
+        manner: Manner,
+    ) -> Self {
+        let unused = Random::new(0, "world nothing", 0);
+        Self { manner: Some(manner), ..Self::new(facts, language, perspective, unused) }
     }
 
     /// Says one event.
@@ -31,13 +52,18 @@ impl<'w> Teller<'w> {
             self.discourse.begin();
         }
         let text = self.template(event);
+        let opening = event.opening.as_ref().filter(|_| !is_speech(&text));
+        let before = opening.map(|opening| self.template(opening));
+        self.realise(event, before.as_deref(), &text)
+    }
+
+    /// Says one event in these words: those of its opening, if there are any, and its own.
+    pub(crate) fn realise(&mut self, event: &Event, before: Option<&str>, text: &str) -> String {
         let mut sentence = String::with_capacity(2 * text.len());
-        // Speech opens a sentence by itself.
-        if let Some(opening) = event.opening.as_ref().filter(|_| !text.starts_with(['"', '“'])) {
-            let words = self.template(opening);
-            self.expand(opening, &words, &mut sentence);
+        if let (Some(opening), Some(before)) = (&event.opening, before) {
+            self.expand(opening, before, &mut sentence);
         }
-        let pronoun_first = self.expand(event, &text, &mut sentence);
+        let pronoun_first = self.expand(event, text, &mut sentence);
         self.discourse.end_sentence(pronoun_first);
         match self.language {
             Language::English => english::finish(&sentence),
@@ -107,8 +133,7 @@ impl<'w> Teller<'w> {
             (Value::Person(id), language) => {
                 let mention = self.mention(id, form);
                 let person = self.facts.person(id);
-                // A text introduces about half of its people by their job.
-                let titled = mention == Mention::First && form != "name" && self.random.chance(0.5);
+                let titled = mention == Mention::First && form != "name" && self.titles(id);
                 match language {
                     Language::English => english::person(person, mention, form, titled, out),
                     Language::Chinese => chinese::person(person, mention, form, titled, out),
@@ -128,9 +153,21 @@ impl<'w> Teller<'w> {
     /// Forms that are pronouns anyway say nothing about who is known.
     fn mention(&mut self, id: PersonId, form: &str) -> Mention {
         match form {
-            "" | "obj" | "s" => self.discourse.mention(id, self.facts, &mut self.random),
+            "" | "obj" | "s" => match &self.manner {
+                Some(manner) if manner.pronoun == Some(id) => Mention::Pronoun,
+                Some(_) => self.discourse.by_name(id),
+                None => self.discourse.mention(id, self.facts, &mut self.random),
+            },
             "name" | "full" => self.discourse.by_name(id),
             _ => self.discourse.fixed(id).unwrap_or(Mention::Pronoun),
+        }
+    }
+
+    /// A text introduces about half of its people by their job.
+    fn titles(&mut self, id: PersonId) -> bool {
+        match &self.manner {
+            Some(manner) => manner.titled.contains(&id),
+            None => self.random.chance(0.5),
         }
     }
 
@@ -155,8 +192,13 @@ pub(crate) fn templates(frame: &Frame, language: Language) -> &'static [&'static
     }
 }
 
+/// Speech opens a sentence by itself: nothing comes before it.
+pub(crate) fn is_speech(text: &str) -> bool {
+    text.starts_with(['"', '“'])
+}
+
 /// The text before the next `{slot}`, the slot, and what follows it.
-fn next_slot(text: &str) -> Option<(&str, &str, &str)> {
+pub(crate) fn next_slot(text: &str) -> Option<(&str, &str, &str)> {
     let (literal, rest) = text.split_once('{')?;
     let (slot, after) = rest.split_once('}').expect("a template closes what it opens");
     Some((literal, slot, after))

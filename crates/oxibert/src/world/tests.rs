@@ -125,44 +125,48 @@ fn a_world_of_one_genre_tells_what_the_whole_world_tells() {
 
 #[test]
 fn english_is_clean() {
-    for sentence in sentences(Language::English) {
-        assert!(sentence.is_ascii(), "{sentence}");
-        assert!(sentence.ends_with(['.', '!', '?', '"']), "{sentence}");
-        let first = sentence.trim_start_matches('"').chars().next();
-        assert!(first.is_some_and(|c| c.is_ascii_uppercase() || c.is_ascii_digit()), "{sentence}");
-        let wrong = [
-            "  ",
-            " ,",
-            " .",
-            "{",
-            "}",
-            "[",
-            "]",
-            "|",
-            " a a",
-            " a e",
-            " a i",
-            " the the ",
-            ",,",
-            "..",
-            " I were.",
-        ];
-        wrong.iter().for_each(|wrong| assert!(!sentence.contains(wrong), "{wrong:?} in {sentence}"));
-        assert_eq!(sentence.matches('"').count() % 2, 0, "{sentence}");
-    }
+    sentences(Language::English).iter().for_each(|sentence| assert_clean_english(sentence));
+}
+
+pub(super) fn assert_clean_english(sentence: &str) {
+    assert!(sentence.is_ascii(), "{sentence}");
+    assert!(sentence.ends_with(['.', '!', '?', '"']), "{sentence}");
+    let first = sentence.trim_start_matches('"').chars().next();
+    assert!(first.is_some_and(|c| c.is_ascii_uppercase() || c.is_ascii_digit()), "{sentence}");
+    let wrong = [
+        "  ",
+        " ,",
+        " .",
+        "{",
+        "}",
+        "[",
+        "]",
+        "|",
+        " a a",
+        " a e",
+        " a i",
+        " the the ",
+        ",,",
+        "..",
+        " I were.",
+    ];
+    wrong.iter().for_each(|wrong| assert!(!sentence.contains(wrong), "{wrong:?} in {sentence}"));
+    assert_eq!(sentence.matches('"').count() % 2, 0, "{sentence}");
 }
 
 #[test]
 fn chinese_is_clean() {
-    for sentence in sentences(Language::Chinese) {
-        assert!(sentence.ends_with(['。', '！', '？', '”']), "{sentence}");
-        let leaked = |c: char| c.is_ascii() && !c.is_ascii_digit();
-        assert!(!sentence.contains(leaked), "{sentence}");
-        let wrong = ["，，", "，。", "。。", "的的", "了了"];
-        wrong.iter().for_each(|wrong| assert!(!sentence.contains(wrong), "{wrong} in {sentence}"));
-        assert!(!counts_with_er(&sentence), "{sentence}");
-        assert_eq!(sentence.matches('“').count(), sentence.matches('”').count(), "{sentence}");
-    }
+    sentences(Language::Chinese).iter().for_each(|sentence| assert_clean_chinese(sentence));
+}
+
+pub(super) fn assert_clean_chinese(sentence: &str) {
+    assert!(sentence.ends_with(['。', '！', '？', '”']), "{sentence}");
+    let leaked = |c: char| c.is_ascii() && !c.is_ascii_digit();
+    assert!(!sentence.contains(leaked), "{sentence}");
+    let wrong = ["，，", "，。", "。。", "的的", "了了"];
+    wrong.iter().for_each(|wrong| assert!(!sentence.contains(wrong), "{wrong} in {sentence}"));
+    assert!(!counts_with_er(sentence), "{sentence}");
+    assert_eq!(sentence.matches('“').count(), sentence.matches('”').count(), "{sentence}");
 }
 
 /// Whether a lone 二 stands before a measure word, where 两 belongs; 十二个, 星期二 and 第二天 are right.

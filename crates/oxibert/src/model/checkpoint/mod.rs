@@ -23,6 +23,7 @@ use std::path::Path;
 pub use dtype::Dtype;
 pub use save::save;
 pub(crate) use save::save_tensors;
+pub(crate) use weights::transposed;
 pub use weights::{WEIGHT_FILES, Weights, shards};
 
 use super::config::Config;

@@ -10,7 +10,7 @@ use super::Tensor;
 use super::dtype::Dtype;
 use super::source::{Entry, Source};
 use crate::model::config::read_object;
-use crate::model::names::{Block, Param, alias, block, canonical};
+use crate::model::names::{Block, Kind, Param, aliases, block, canonical};
 use crate::{Error, Result};
 
 /// What a directory may hold, best first: whole files, and the index files of sharded ones.
@@ -133,16 +133,26 @@ impl Weights {
             );
             return Err(Error::content(&self.path, None, problem));
         }
-        params.iter().try_for_each(|param| self.expect(&param.name, &param.shape).map(|_| ()))
+        params.iter().try_for_each(|param| self.expect(&param.name, &param.stored_shape()).map(|_| ()))
     }
 
     /// Refuses weights with more layers than `config.json` has: without them it would silently be another model.
     pub fn check_layers(&self, layers: usize) -> Result<()> {
-        let beyond = |name: &&str| matches!(block(name), Some(Block::Layer(layer)) if layer >= layers);
-        let Some(name) = self.names().find(beyond) else { return Ok(()) };
+        let beyond = |block| matches!(block, Block::Layer(layer) if layer >= layers);
+        self.check_blocks("num_hidden_layers", layers, beyond)
+    }
+
+    /// Refuses weights of a block that is `beyond` what the key of `config.json` says.
+    pub(crate) fn check_blocks(
+        &self,
+        key: &str,
+        layers: usize,
+        beyond: impl Fn(Block) -> bool,
+    ) -> Result<()> {
+        let Some(name) = self.names().find(|name| block(name).is_some_and(&beyond)) else { return Ok(()) };
         let problem = format!(
-            "tensor {name:?} is there, but num_hidden_layers in config.json is {layers}; expected no layer \
-             behind the last: correct config.json"
+            "tensor {name:?} is there, but {key} in config.json is {layers}; expected no layer behind the last: \
+             correct config.json"
         );
         Err(Error::content(&self.path, None, problem))
     }
@@ -203,8 +213,21 @@ impl Weights {
         Ok(())
     }
 
+    /// Copies a parameter into `out`, the way round that the layers want it.
+    ///
+    /// # Panics
+    /// If `out` does not have as many values as the parameter.
+    pub fn read_param(&self, param: &Param, out: &mut [f32]) -> Result<()> {
+        self.read_into(&param.name, &param.stored_shape(), out)?;
+        if param.kind == Kind::Transposed {
+            out.copy_from_slice(&transposed(out, param.shape[0]));
+        }
+        Ok(())
+    }
+
     fn find(&self, name: &str) -> Option<(&Source, &Entry)> {
-        let entry = self.tensors.get(name).or_else(|| self.tensors.get(alias(name)?));
+        let other = || aliases(name).iter().find_map(|name| self.tensors.get(*name));
+        let entry = self.tensors.get(name).or_else(other);
         entry.map(|(source, entry)| (&self.sources[*source], entry))
     }
 
@@ -235,6 +258,12 @@ impl Weights {
         );
         Err(Error::content(&source.path, None, problem))
     }
+}
+
+/// Rows of `width` as columns.
+pub(crate) fn transposed(matrix: &[f32], width: usize) -> Vec<f32> {
+    let row = |column: usize| matrix.iter().skip(column).step_by(width.max(1)).copied();
+    (0..width).flat_map(row).collect()
 }
 
 /// A directory without weights; those under another name are pointed at.

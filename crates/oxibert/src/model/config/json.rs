@@ -1,25 +1,17 @@
-//! `config.json` in and out.
-//!
-//! Unknown keys are accepted and kept, because the file is others' too; a value that we cannot honour is
-//! refused by its name.
+//! A BERT's `config.json` in and out.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::fields::{Fields, in_file, parse_object, read_object, save_object, short};
 use super::{Activation, Config, Positions};
-use crate::data::files;
 use crate::{Error, Result};
 
 /// Our own keys, for what no other library has.
 const HEAD_ACT: &str = "oxibert_head_act";
 const POSITIONS: &str = "oxibert_position_embedding_type";
-
-/// Longer JSON than this beside a checkpoint is not what it claims to be.
-const LONGEST: u64 = 16 << 20;
 
 impl Config {
     /// Loads a `config.json`.
@@ -33,20 +25,15 @@ impl Config {
     }
 
     fn from_object(object: Map<String, Value>, path: &Path) -> Result<Self> {
-        let config = Fields(object).config().map_err(|problem| Error::content(path, None, problem))?;
-        config.check().map(|()| config).map_err(|error| match error {
-            Error::Setting { name, problem } => Error::content(path, None, format!("{name}: {problem}")),
-            other => other,
-        })
+        let read = Fields::new(object, "BERT").config();
+        let config = read.map_err(|problem| Error::content(path, None, problem))?;
+        config.check().map(|()| config).map_err(|error| in_file(error, path))
     }
 
     /// Writes a `config.json` atomically, its keys in order, as `transformers` does.
     pub fn save(&self, path: &Path) -> Result<()> {
         self.check()?;
-        files::save(path, |out| {
-            serde_json::to_writer_pretty(&mut *out, &self.to_json())?;
-            writeln!(out)
-        })
+        save_object(path, &self.to_json())
     }
 
     /// The keys and values of `config.json`.
@@ -102,27 +89,6 @@ impl Config {
     }
 }
 
-/// Loads a JSON object of a sensible size.
-pub(in crate::model) fn read_object(path: &Path) -> Result<Map<String, Value>> {
-    let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
-    if bytes.len() as u64 > LONGEST {
-        let problem = format!("it is longer than {LONGEST} bytes; expected a short JSON object");
-        return Err(Error::content(path, None, problem));
-    }
-    parse_object(&bytes, path)
-}
-
-fn parse_object(bytes: &[u8], path: &Path) -> Result<Map<String, Value>> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Error::content(path, Some(error.line().max(1)), format!("expected a JSON object: {error}"))
-    })
-}
-
-/// The keys not yet read.
-struct Fields(Map<String, Value>);
-
 impl Fields {
     fn config(mut self) -> Result<Config, String> {
         self.check_family()?;
@@ -148,68 +114,23 @@ impl Fields {
             initializer_range: self.number("initializer_range")?.unwrap_or(base.initializer_range),
             layer_norm_eps: self.number("layer_norm_eps")?.unwrap_or(base.layer_norm_eps),
             pad_token_id: self.pad()?,
-            tie_word_embeddings: self.optional("tie_word_embeddings", "true or false")?.unwrap_or(true),
+            tie_word_embeddings: self.flag("tie_word_embeddings")?.unwrap_or(true),
             labels: self.labels()?,
             problem_type: self.optional("problem_type", "a name")?,
-            other: self.0,
+            other: self.keys,
             ..base
         })
     }
 
     /// Refuses, by name, a model of another family. The first BERT configs had no `model_type`.
     fn check_family(&mut self) -> Result<(), String> {
-        if let Some(found) = self.0.shift_remove("model_type")
-            && found != "bert"
-        {
-            return Err(format!(
-                "model_type is {}, expected \"bert\": oxibert reads BERT models",
-                short(&found)
-            ));
-        }
+        self.model_type("bert", "oxibert reads BERT models")?;
         for name in ["is_decoder", "add_cross_attention"] {
-            if self.0.get(name) == Some(&Value::Bool(true)) {
+            if self.keys.get(name) == Some(&Value::Bool(true)) {
                 return Err(format!("{name} is true, expected false: oxibert reads BERT encoders"));
             }
         }
         Ok(())
-    }
-
-    /// The value of `name`; a null is as good as none.
-    fn optional<T: DeserializeOwned>(&mut self, name: &str, expected: &str) -> Result<Option<T>, String> {
-        match self.0.shift_remove(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(found) => {
-                let shown = short(&found);
-                serde_json::from_value(found)
-                    .map(Some)
-                    .map_err(|_| format!("{name} is {shown}, expected {expected}"))
-            }
-        }
-    }
-
-    fn size(&mut self, name: &str) -> Result<Option<usize>, String> {
-        self.optional(name, "a whole number")
-    }
-
-    fn required(&mut self, name: &str) -> Result<usize, String> {
-        self.size(name)?.ok_or_else(|| format!("{name} is missing; expected the config.json of a BERT model"))
-    }
-
-    fn number(&mut self, name: &str) -> Result<Option<f64>, String> {
-        self.optional(name, "a number")
-    }
-
-    fn activation(&mut self, name: &str) -> Result<Option<Activation>, String> {
-        let Some(found) = self.optional::<String>(name, "an activation's name")? else { return Ok(None) };
-        let known = Activation::from_name(&found);
-        let refuse = || {
-            format!(
-                "{name} is {}, expected one of {}",
-                short(&found.as_str().into()),
-                Activation::all_names()
-            )
-        };
-        known.map(Some).ok_or_else(refuse)
     }
 
     fn positions(&mut self) -> Result<Positions, String> {
@@ -227,11 +148,7 @@ impl Fields {
 
     /// Without a word on it the padding is 0; an explicit null means that there is none.
     fn pad(&mut self) -> Result<Option<u32>, String> {
-        if self.0.contains_key("pad_token_id") {
-            self.optional("pad_token_id", "a token id")
-        } else {
-            Ok(Some(0))
-        }
+        if self.keys.contains_key("pad_token_id") { self.token("pad_token_id") } else { Ok(Some(0)) }
     }
 
     /// The labels in the order of their ids, which must be 0, 1, 2, … without a gap.
@@ -239,7 +156,7 @@ impl Fields {
         let Some(map) = self.optional::<Map<String, Value>>("id2label", "an object of labels")? else {
             return Ok(Vec::new());
         };
-        self.0.shift_remove("label2id");
+        self.keys.shift_remove("label2id");
         let label = |id: usize| match map.get(&id.to_string()) {
             Some(Value::String(label)) => Ok(label.clone()),
             Some(Value::Number(label)) => Ok(label.to_string()),
@@ -252,12 +169,6 @@ impl Fields {
         };
         (0..map.len()).map(label).collect()
     }
-}
-
-/// A value as a message shows it.
-fn short(value: &Value) -> String {
-    let text = value.to_string();
-    if text.chars().count() <= 60 { text } else { text.chars().take(60).chain("…".chars()).collect() }
 }
 
 #[cfg(test)]

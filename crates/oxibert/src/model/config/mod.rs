@@ -3,11 +3,12 @@
 //! The fields are Hugging Face's, so that a reader of `config.json` finds them here. The sizes of the paper
 //! (section 3, "Model Architecture") and of the smaller releases come as presets.
 
+mod fields;
 mod json;
 
 use serde_json::{Map, Value};
 
-pub(super) use json::read_object;
+pub(super) use fields::{Fields, in_file, parse_object, read_object, save_object};
 
 use super::names::{self, Parts};
 use crate::data::Batch;
@@ -17,7 +18,7 @@ use crate::{Error, Result};
 pub const PRESETS: [&str; 6] = ["tiny", "mini", "small", "medium", "base", "large"];
 
 /// Layers, hidden size, attention heads; the feed-forward size is always four times the hidden size.
-const PRESET_SIZES: [(usize, usize, usize); 6] =
+pub(super) const PRESET_SIZES: [(usize, usize, usize); 6] =
     [(2, 128, 2), (4, 256, 4), (4, 512, 8), (8, 512, 8), (12, 768, 12), (24, 1024, 16)];
 
 /// The shape and the constants of a BERT, by Hugging Face's names.
@@ -113,11 +114,7 @@ impl Config {
     /// # Ok::<(), oxibert::Error>(())
     /// ```
     pub fn preset(name: &str, vocab_size: usize) -> Result<Self> {
-        let Some(which) = PRESETS.iter().position(|preset| *preset == name) else {
-            let problem = format!("there is no {name:?}; choose one of {}", PRESETS.join(", "));
-            return Err(Error::setting("preset", problem));
-        };
-        let (layers, hidden, heads) = PRESET_SIZES[which];
+        let (layers, hidden, heads) = PRESET_SIZES[preset_number(name, &PRESETS)?];
         let config = Self {
             architectures: vec!["BertForPreTraining".to_owned()],
             num_hidden_layers: layers,
@@ -129,32 +126,18 @@ impl Config {
 
     /// Refuses a batch that the model cannot take: ids, segments or positions beyond its tables, empty sequences.
     pub fn check_batch(&self, batch: &Batch) -> Result<()> {
-        let beyond =
-            |values: &[u32], limit: usize| values.iter().copied().find(|&value| value as usize >= limit);
-        let refuse = |problem: String| Err(Error::setting("batch", problem));
-        if let Some(id) = beyond(&batch.ids, self.vocab_size) {
-            return refuse(format!(
-                "token id {id}, but the model has {} tokens; is this its own vocabulary?",
-                self.vocab_size
-            ));
-        }
-        if let Some(segment) = beyond(&batch.segments, self.type_vocab_size) {
-            return refuse(format!(
+        batch.check_ids(self.vocab_size)?;
+        if let Some(segment) =
+            batch.segments.iter().find(|&&segment| segment as usize >= self.type_vocab_size)
+        {
+            let problem = format!(
                 "segment {segment}, but the model has {} segment(s); `oxibert convert --segments` widens it",
                 self.type_vocab_size
-            ));
+            );
+            return Err(Error::setting("batch", problem));
         }
-        if let Some(position) = beyond(&batch.positions, self.max_position_embeddings) {
-            return refuse(format!(
-                "a sequence of more than {position} tokens, but the model has {} positions; cut it or widen the model \
-                 with `oxibert convert --positions`",
-                self.max_position_embeddings
-            ));
-        }
-        match batch.offsets.windows(2).position(|ends| ends[0] == ends[1]) {
-            Some(number) => refuse(format!("sequence {number} has no tokens")),
-            None => Ok(()),
-        }
+        let way_out = "cut it or widen the model with `oxibert convert --positions`";
+        batch.check_lengths(self.max_position_embeddings, way_out)
     }
 
     /// BERT's constants, the defaults of google-research/bert and `transformers`.
@@ -236,9 +219,8 @@ impl Config {
         }
     }
 
-    /// The limits are far above any BERT: they keep a hostile file from asking for the moon.
     fn check_sizes(&self) -> Result<()> {
-        for (name, found, most) in [
+        check_sizes(&[
             ("vocab_size", self.vocab_size, 1 << 24),
             ("hidden_size", self.hidden_size, 1 << 16),
             ("num_hidden_layers", self.num_hidden_layers, 1 << 10),
@@ -246,11 +228,7 @@ impl Config {
             ("intermediate_size", self.intermediate_size, 1 << 20),
             ("max_position_embeddings", self.max_position_embeddings, 1 << 20),
             ("type_vocab_size", self.type_vocab_size, 1 << 16),
-        ] {
-            if found == 0 || found > most {
-                return Err(Error::setting(name, format!("it is {found}, expected 1 to {most}")));
-            }
-        }
+        ])?;
         let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
         if hidden % heads == 0 {
             return Ok(());
@@ -261,25 +239,58 @@ impl Config {
     }
 
     fn check_numbers(&self) -> Result<()> {
-        let eps = self.layer_norm_eps;
-        if !(eps > 0.0 && eps < 1.0) {
-            return Err(Error::setting("layer_norm_eps", format!("it is {eps}, expected between 0 and 1")));
-        }
-        let range = self.initializer_range;
-        if !(range >= 0.0 && range.is_finite()) {
-            return Err(Error::setting("initializer_range", format!("it is {range}, expected 0 or more")));
-        }
-        for (name, share) in [
+        check_epsilon("layer_norm_eps", self.layer_norm_eps)?;
+        check_deviation("initializer_range", self.initializer_range)?;
+        check_rates(&[
             ("hidden_dropout_prob", self.hidden_dropout_prob),
             ("attention_probs_dropout_prob", self.attention_probs_dropout_prob),
             ("classifier_dropout", self.classifier_dropout.unwrap_or(0.0)),
-        ] {
-            if !(0.0..1.0).contains(&share) {
-                return Err(Error::setting(name, format!("it is {share}, expected 0 or more and below 1")));
-            }
-        }
-        Ok(())
+        ])
     }
+}
+
+/// Which of the presets this name means.
+pub(super) fn preset_number(name: &str, presets: &[&str]) -> Result<usize> {
+    presets.iter().position(|preset| *preset == name).ok_or_else(|| {
+        let problem = format!("there is no {name:?}; choose one of {}", presets.join(", "));
+        Error::setting("preset", problem)
+    })
+}
+
+/// Refuses sizes that are 0 or above any model's: they keep a hostile file from asking for the moon.
+pub(super) fn check_sizes(sizes: &[(&'static str, usize, usize)]) -> Result<()> {
+    match sizes.iter().find(|(_, found, most)| *found == 0 || found > most) {
+        None => Ok(()),
+        Some((name, found, most)) => {
+            Err(Error::setting(name, format!("it is {found}, expected 1 to {most}")))
+        }
+    }
+}
+
+/// Refuses shares to be dropped that leave nothing.
+pub(super) fn check_rates(rates: &[(&'static str, f64)]) -> Result<()> {
+    match rates.iter().find(|(_, share)| !(0.0..1.0).contains(share)) {
+        None => Ok(()),
+        Some((name, share)) => {
+            Err(Error::setting(name, format!("it is {share}, expected 0 or more and below 1")))
+        }
+    }
+}
+
+/// Refuses a standard deviation of initial weights that is none.
+pub(super) fn check_deviation(name: &'static str, deviation: f64) -> Result<()> {
+    if deviation >= 0.0 && deviation.is_finite() {
+        return Ok(());
+    }
+    Err(Error::setting(name, format!("it is {deviation}, expected 0 or more")))
+}
+
+/// Refuses an epsilon of LayerNorm that is none.
+pub(super) fn check_epsilon(name: &'static str, epsilon: f64) -> Result<()> {
+    if epsilon > 0.0 && epsilon < 1.0 {
+        return Ok(());
+    }
+    Err(Error::setting(name, format!("it is {epsilon}, expected between 0 and 1")))
 }
 
 impl Activation {

@@ -7,6 +7,7 @@
 //! | certainty | calibration in ten bins | scikit-learn; the expected error of Guo et al., 2017 |
 //! | a number | Pearson's and Spearman's correlation | SciPy |
 //! | entities | precision, recall and F1 of whole entities, also of each kind | conlleval |
+//! | translations | BLEU and chrF of a corpus | sacreBLEU |
 //! | answer spans | exact match and F1 | SQuAD's evaluate-v2.0; cmrc2018_evaluate for Chinese |
 //!
 //! `figures.json` holds what those programs say about cases like those of real models; the tests compare.
@@ -20,6 +21,7 @@ mod entities;
 mod multi_label;
 #[cfg(test)]
 mod tests;
+pub mod translation;
 
 pub use crate::data::labelled::{Span, spans};
 pub use answers::{AnswerScore, Scorer, score_answer};

@@ -1,5 +1,6 @@
 //! Tests of reading and writing `config.json`.
 
+use super::super::fields::LONGEST;
 use super::*;
 use serde_json::json;
 

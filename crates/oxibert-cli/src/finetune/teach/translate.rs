@@ -1,0 +1,131 @@
+//! `oxibert finetune translate`: pairs of sentences to a Transformer that translates.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use oxibert::data::{Corpus, Incomplete, Pair, Pairs};
+use oxibert::model::transformer::Config;
+use oxibert::task::metrics::translation::{Tokenization, bleu};
+use oxibert::task::translate::{Sample, Translate};
+use oxibert::train::{Body, Section};
+use serde::Serialize;
+
+use super::settings::Settings;
+use super::{Base, Lesson, Verb, hold_out};
+use crate::given;
+
+/// Pairs of sentences to a Transformer that translates
+///
+/// The model of the best evaluation ends up in the output directory, with its tokenizer; `transformers` loads it as
+/// MarianMTModel. metrics.jsonl, TensorBoard's files and report.html (curves, BLEU, translations) are written while it
+/// learns. Ctrl-C finishes the step and saves; --resume goes on as if nothing had happened, bit for bit.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  oxibert finetune translate --model small --train spa.tsv.gz --out en-es --time-budget 1h
+  oxibert finetune translate --model small --train train.en train.de --dev val.en val.de --out en-de --epochs 20
+  oxibert finetune translate --model base --vocab my-vocab --train pairs.tsv --dev dev.tsv --out my-model --steps 100000
+  oxibert finetune translate --model en-de --train more.tsv --out en-de-more --epochs 3
+  oxibert finetune translate --model small --train spa.tsv.gz --out en-es --time-budget 1h --resume")]
+pub(crate) struct Arguments {
+    /// Pairs to learn from: a file of lines `source TAB target`, or two files of aligned lines
+    #[arg(long, value_name = "FILE", num_args = 1..=2, required = true)]
+    train: Vec<PathBuf>,
+    /// Pairs to measure with: the best model on them is kept [default: some of --train]
+    #[arg(long, value_name = "FILE", num_args = 1..=2)]
+    dev: Vec<PathBuf>,
+    #[command(flatten)]
+    job: Job,
+    #[command(flatten)]
+    verb: Verb,
+}
+
+/// The task's own flags.
+#[derive(Debug, Args, Serialize)]
+#[group(skip)]
+struct Job {
+    /// How many of the dev pairs are translated for BLEU each time
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    eval_pairs: usize,
+    /// LayerNorm before every sub-layer instead of behind it; `transformers` has no such model
+    #[arg(long, help_heading = "Training")]
+    pre_norm: bool,
+}
+
+/// The share of each answer that is spread over all tokens, in the paper (section 5.4).
+const SMOOTHING: f32 = 0.1;
+/// Translations in the report.
+const SHOWN: usize = 20;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let Arguments { job, verb, .. } = arguments;
+    verb.threads.install()?;
+    let [training, dev] = load(arguments)?;
+    let base: Base<Config> = Base::open(verb, || Ok(both_sides(&training)))?;
+    let settings = verb.flags.decide(base.config.d_model, SMOOTHING)?;
+    let config = configure(arguments, &base, &settings)?;
+    let references: Vec<&str> = dev.iter().map(|pair| pair.target.as_str()).collect();
+    let tokenization = Tokenization::suited_to(&references);
+    let score = |ours: &[String], theirs: &[String]| bleu(ours, theirs, tokenization).score;
+    let measured = &dev[..dev.len().min(job.eval_pairs)];
+    let learner = Translate::new(&config, &base.tokenizer, &training, &dev, settings.data())?;
+    let mut learner = learner.scored(measured, ("bleu", &score));
+    if learner.left_out() > 0 {
+        let (left_out, longest) = (learner.left_out(), config.max_position_embeddings);
+        verb.note(format_args!(
+            "{left_out} pairs were left out, because a side has no known token or more than {longest} tokens"
+        ));
+    }
+    let tokenizer = &base.tokenizer;
+    let lesson = Lesson { verb, name: "translate", job: given::fields(job), settings: &settings, tokenizer };
+    let mut taught = lesson.teach(&mut learner, base.values)?;
+    if taught.outcome.complete {
+        taught.report.add(translations(learner.samples()))?;
+    }
+    let example = dev.first().or(training.first()).map_or("", |pair| pair.source.as_str());
+    lesson.summarise(&taught, example, "translate")
+}
+
+/// What is learned from, and what is measured with.
+fn load(arguments: &Arguments) -> Result<[Vec<Pair>; 2]> {
+    let read = |files: &[PathBuf]| -> Result<Vec<Pair>> {
+        let Pairs { pairs, notes, .. } = Pairs::load(files, Incomplete::Skip)?;
+        notes.iter().for_each(|note| arguments.verb.note(format_args!("{note}")));
+        Ok(pairs)
+    };
+    let training = read(&arguments.train)?;
+    if arguments.dev.is_empty() {
+        return Ok(hold_out(training));
+    }
+    Ok([training, read(&arguments.dev)?])
+}
+
+/// The texts of both languages, for one vocabulary.
+fn both_sides(pairs: &[Pair]) -> Corpus {
+    let lines = pairs.iter().flat_map(|pair| [pair.source.as_str(), "\n", pair.target.as_str(), "\n"]);
+    Corpus::from_text("the training pairs", lines.collect::<String>())
+}
+
+/// The configuration with what this run changes about it.
+fn configure(arguments: &Arguments, base: &Base<Config>, settings: &Settings) -> Result<Config> {
+    let mut config = base.config.clone();
+    config.dropout = settings.dropout.unwrap_or(config.dropout);
+    config.normalize_before |= arguments.job.pre_norm;
+    if base.values.is_some() && config.normalize_before != base.config.normalize_before {
+        bail!("--pre-norm: the checkpoint {} was trained without it", arguments.verb.model);
+    }
+    config.check()?;
+    Ok(config)
+}
+
+fn translations(samples: &[Sample]) -> Section {
+    let row =
+        |sample: &Sample| vec![sample.source.clone(), sample.translation.clone(), sample.reference.clone()];
+    let head = ["source / 原文", "translation / 译文", "reference / 参考译文"].map(str::to_owned).to_vec();
+    let rows = samples.iter().take(SHOWN).map(row).collect();
+    Section {
+        title: "Translations of dev sentences / 验证句子的译文".to_owned(),
+        body: Body::Table { head, rows },
+    }
+}

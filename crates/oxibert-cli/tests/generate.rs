@@ -1,0 +1,123 @@
+//! `oxibert finetune lm` and `generate` from outside, with a model that knows four sentences.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const TEXTS: [&str; 4] = [
+    "Anna reads a book in the garden.",
+    "Peter drinks tea with his sister.",
+    "The old ship sails over the sea.",
+    "We never sleep before midnight.",
+];
+
+/// Exit code, standard output and standard error.
+fn oxibert(directory: &Path, arguments: &[&str], input: &str) -> (i32, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oxibert"))
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A run that is refused does not read its input.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+const TRAIN: [&str; 20] = [
+    "finetune",
+    "lm",
+    "--model",
+    "tiny",
+    "--train",
+    "texts.txt",
+    "--dev",
+    "texts.txt",
+    "--vocab-size",
+    "200",
+    "--steps",
+    "60",
+    "--warmup",
+    "10",
+    "--dropout",
+    "0",
+    "--eval-every",
+    "20",
+    "--out",
+    "model",
+];
+
+/// A directory with texts.txt and a model that was trained on them, and the summary of its training.
+fn trained() -> &'static (TempDir, Value) {
+    static TRAINED: OnceLock<(TempDir, Value)> = OnceLock::new();
+    TRAINED.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("texts.txt"), TEXTS.join("\n")).unwrap();
+        let (code, summary, said) =
+            oxibert(directory.path(), &[&TRAIN[..], &["--json", "--quiet"]].concat(), "");
+        assert_eq!(code, 0, "{said}");
+        (directory, serde_json::from_str(&summary).unwrap())
+    })
+}
+
+fn generate(arguments: &[&str], input: &str) -> (i32, String, String) {
+    let all = [&["generate", "--model", "model"], arguments].concat();
+    oxibert(trained().0.path(), &all, input)
+}
+
+#[test]
+fn texts_are_learned_by_heart_and_gone_on_with() {
+    let figures = &trained().1;
+    assert_eq!(figures["steps"], 60);
+    assert!(
+        figures["loss"].as_f64().unwrap() < 0.5 && figures["perplexity"].as_f64().unwrap() < 2.0,
+        "{figures}"
+    );
+    let beginnings = "Anna reads\nPeter\nThe old ship \nWe never sle\n";
+    let (code, lines, said) = generate(&["--top-k", "1"], beginnings);
+    assert_eq!((code, said.as_str()), (0, ""));
+    assert_eq!(lines.lines().collect::<Vec<_>>(), TEXTS);
+    let (_, one, _) = generate(&["--top-k", "1", "--json"], "Peter drinks\n");
+    let object: Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(
+        (&object["text"], &object["continuation"]),
+        (&"Peter drinks".into(), &" tea with his sister.".into())
+    );
+}
+
+#[test]
+fn what_is_drawn_follows_from_line_and_seed() {
+    let draw = |seed: &str, input: &str| {
+        generate(&["--temperature", "3", "--seed", seed, "--max-length", "20"], input).1
+    };
+    let (together, alone) = (draw("1", "Anna\n\nWe\n"), draw("1", "We\n"));
+    assert_eq!(together.lines().count(), 3);
+    assert_eq!(together.lines().last(), alone.lines().last());
+    assert_ne!(draw("1", "Anna\nPeter\nWe\n"), draw("2", "Anna\nPeter\nWe\n"));
+}
+
+#[test]
+fn what_cannot_work_is_refused() {
+    let refused = |arguments: &[&str], input: &str| {
+        let (code, _, said) = generate(arguments, input);
+        assert_eq!(code, 2, "{said}");
+        said
+    };
+    assert!(refused(&["--top-p", "0"], "").contains("top-p"));
+    assert!(refused(&["--max-length", "3"], "Anna reads a book.\n").contains("at most 3"));
+    assert!(refused(&[], &"tea ".repeat(600)).contains("at most 512"));
+    let at = trained().0.path();
+    let (code, _, said) = oxibert(at, &["translate", "--model", "model"], "tea\n");
+    assert!(code == 2 && said.contains("gpt2"), "{said}");
+    let (code, _, said) = oxibert(at, &["generate", "--model", "nowhere/"], "tea\n");
+    assert!(code == 2 && said.contains("no such directory"), "{said}");
+}
