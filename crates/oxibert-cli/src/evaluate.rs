@@ -8,15 +8,13 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
-use oxibert::infer::Predictor;
 use oxibert::task::Task as _;
 use serde_json::{Map, Value, json};
 
 use crate::choices::Threads;
-use crate::hub;
 use crate::output::{remark, results};
 use crate::progress::Bars;
-use crate::tasks::{Job, LongFlags, Tasks, Work, say, setting};
+use crate::tasks::{Job, LongFlags, Tasks, Work, open, say};
 
 /// How good a fine-tuned model is on labelled data
 #[derive(Debug, Args)]
@@ -74,11 +72,7 @@ struct Evaluate;
 impl Work<Verb> for Evaluate {
     fn work<J: Job>(self, job: &J, verb: &Verb) -> Result<()> {
         verb.threads.install()?;
-        let place = hub::resolve(&verb.model)?;
-        let predictor = Predictor::open(&place, |config| {
-            let long = verb.long.of::<J>(config).map_err(setting)?;
-            job.open(config, long).map_err(setting)
-        })?;
+        let predictor = open(job, &verb.model, &verb.long)?;
         let data = job.read(&verb.data, true)?;
         say(&verb.data, &data.notes, verb.quiet);
         ensure!(!data.examples.is_empty(), "{}: no examples in it", verb.data.display());

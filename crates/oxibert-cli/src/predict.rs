@@ -1,19 +1,20 @@
 //! `oxibert predict`: the answers of a fine-tuned model, one for each input.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, sync_channel};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use oxibert::infer::Predictor;
 use serde_json::json;
 
 use crate::choices::{Threads, inputs};
-use crate::hub;
 use crate::output::{remark, results};
-use crate::tasks::{Answer, BadLine, Example, Job, LongFlags, Tasks, Work, setting};
+use crate::tasks::{Answer, BadLine, Example, Job, LongFlags, Tasks, Work, open};
 
-/// Inputs that are answered together.
+/// Inputs that are answered together, at most.
 const TOGETHER: usize = 256;
 
 /// The answers of a fine-tuned model, one line for each input
@@ -58,19 +59,18 @@ struct Predict;
 impl Work<Verb> for Predict {
     fn work<J: Job>(self, job: &J, verb: &Verb) -> Result<()> {
         verb.threads.install()?;
-        let place = hub::resolve(&verb.model)?;
-        let predictor = Predictor::open(&place, |config| {
-            let long = verb.long.of::<J>(config).map_err(setting)?;
-            job.open(config, long).map_err(setting)
+        let predictor = open(job, &verb.model, &verb.long)?;
+        let mut stream = Stream { job, predictor: &predictor, json: verb.json, bad: 0 };
+        let (sender, receiver) = sync_channel(TOGETHER);
+        let task = predictor.task();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(move || -> Result<()> {
+                let mut send = |next| sender.send(next).map_err(|_| anyhow!("nobody takes answers"));
+                inputs(&verb.files).iter().try_for_each(|path| job.each(task, path, &mut send))
+            });
+            stream.answer(receiver)?;
+            reader.join().map_err(|panic| resume_unwind(panic))?
         })?;
-        // A person who types wants each answer at once.
-        let together = if std::io::stdin().is_terminal() { 1 } else { TOGETHER };
-        let mut stream =
-            Stream { job, predictor: &predictor, json: verb.json, waiting: Vec::new(), bad: 0, together };
-        for path in inputs(&verb.files) {
-            job.each(predictor.task(), &path, &mut |next| stream.take(next))?;
-        }
-        stream.flush()?;
         if stream.bad > 0 {
             remark(format_args!("note: {} lines could not be answered", stream.bad));
         }
@@ -78,27 +78,32 @@ impl Work<Verb> for Predict {
     }
 }
 
-/// Inputs that wait for their answers.
+/// Inputs on their way to answers.
 struct Stream<'p, J: Job> {
     job: &'p J,
     predictor: &'p Predictor<J::Task>,
     json: bool,
-    waiting: Vec<Result<Example<J>, BadLine>>,
     bad: usize,
-    together: usize,
 }
 
+/// An input, or a line that is none.
+type Next<J> = Result<Example<J>, BadLine>;
+
 impl<J: Job> Stream<'_, J> {
-    fn take(&mut self, next: Result<Example<J>, BadLine>) -> Result<()> {
-        self.waiting.push(next);
-        if self.waiting.len() >= self.together { self.flush() } else { Ok(()) }
+    /// Answers whatever has arrived together, so that a slow pipe or a person who types is answered at once.
+    fn answer(&mut self, receiver: Receiver<Next<J>>) -> Result<()> {
+        while let Ok(first) = receiver.recv() {
+            let together = std::iter::once(first).chain(receiver.try_iter().take(TOGETHER - 1)).collect();
+            self.answer_together(together)?;
+        }
+        Ok(())
     }
 
-    /// Answers all that wait, in their order.
-    fn flush(&mut self) -> Result<()> {
+    /// Answers inputs in their order.
+    fn answer_together(&mut self, inputs: Vec<Next<J>>) -> Result<()> {
         let mut problems = Vec::new();
         let mut examples = Vec::new();
-        for next in self.waiting.drain(..) {
+        for next in inputs {
             match next {
                 Ok(example) => {
                     problems.push(None);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -270,6 +270,24 @@ fn a_bad_line_does_not_lose_the_others() {
     assert_eq!(lines[0], lines[2]);
     let output = run(at, &["evaluate", "classify", "--model", "chooser", "--data", "classes.tsv"], "");
     assert_eq!(output.status.code(), Some(2), "another task's checkpoint is refused");
+}
+
+#[test]
+fn a_slow_pipe_is_answered_line_by_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    prepare(at);
+    done(at, &learn("classify", "classes.tsv", "model", &["--epochs", "1"]), "");
+    let mut child = oxibert(at, &["predict", "classify", "--model", "model", "--json"]).spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut answers = BufReader::new(output).lines();
+    // Each answer must be there before the next line is written; a line as short as "a" too.
+    for line in ["a", "rome was good for ann", "oslo was bad"] {
+        writeln!(input, "{line}").unwrap();
+        assert!(object(&answers.next().unwrap().unwrap())["label"].is_string(), "{line}");
+    }
+    drop(input);
+    assert!(answers.next().is_none() && child.wait().unwrap().success());
 }
 
 #[test]

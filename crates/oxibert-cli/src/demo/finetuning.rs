@@ -115,7 +115,7 @@ impl Demo<'_> {
         };
         let settings = flags.decide(base.config.hidden_size)?;
         let trial = Trial { job, task: &task, base, data, long, settings, out: out.to_owned() };
-        let options = Options { quiet: true, force: true, ..Options::default() };
+        let options = Options { quiet: true, force: true, no_doctor: true, ..Options::default() };
         let tuned = trial.run(options, &self.stop)?;
         let goal = task.goal().0;
         Ok((goal, tuned.figures.value(goal).unwrap_or(f64::NAN)))
@@ -154,6 +154,6 @@ fn tagged(lesson: TagLesson, line: usize) -> TaggedExample {
 
 fn asked(lesson: AnswerLesson, line: usize) -> Question {
     let AnswerLesson { question, context, answer, .. } = lesson;
-    let gold = Gold { text: context[answer.clone()].to_owned(), start: answer.start };
+    let gold = Gold { text: context[answer.clone()].to_owned(), start: Some(answer.start) };
     Question { id: line.to_string(), question, context, answers: vec![gold], answerable: Some(true) }
 }

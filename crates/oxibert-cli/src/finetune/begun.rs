@@ -29,6 +29,8 @@ pub(crate) struct Options {
     pub(crate) save_every: Option<u64>,
     pub(crate) resume: bool,
     pub(crate) force: bool,
+    /// Nobody is told that the run is sick: it is meant to be short.
+    pub(crate) no_doctor: bool,
 }
 
 /// What a run was begun with.
@@ -118,16 +120,18 @@ impl Start {
         learner: &mut dyn Learner,
         schedule: Schedule,
         settings: Vec<(String, String)>,
-        options: RunOptions,
-        quiet: bool,
+        run_options: RunOptions,
+        options: Options,
         stop: &AtomicBool,
     ) -> Result<(Outcome, Store, Report)> {
         let Self { values, optimizer, mut store, checkpoint } = self;
-        let about = About { title: options.title.clone(), settings, baselines: Vec::new() };
+        let about = About { title: run_options.title.clone(), settings, baselines: Vec::new() };
         let (out, step) = (store.directory(), checkpoint.as_ref().map(|checkpoint| checkpoint.step));
-        let mut watchers = Watchers::new(out, &out.join("report.html"), about, quiet, step)?;
-        let doctor = Doctor::new(DoctorOptions::default());
-        let mut run = Run::new(learner, values, optimizer, schedule, options, &mut store).consult(doctor);
+        let mut watchers = Watchers::new(out, &out.join("report.html"), about, options.quiet, step)?;
+        let mut run = Run::new(learner, values, optimizer, schedule, run_options, &mut store);
+        if !options.no_doctor {
+            run = run.consult(Doctor::new(DoctorOptions::default()));
+        }
         if let Some(checkpoint) = &checkpoint {
             run = run.resume(checkpoint)?;
         }

@@ -7,8 +7,8 @@ use anyhow::Result;
 use oxibert::data::files;
 use oxibert::model::{Checkpoint, Config};
 use oxibert::nn::Params;
+use oxibert::task::Long;
 use oxibert::task::finetune::Finetune;
-use oxibert::task::{Long, Task};
 use oxibert::train::{
     Every, Figures, Learner, Limit, OPTIMIZER_FILE, Optimizer, Outcome, Report, RunOptions, Store, Stored,
 };
@@ -52,7 +52,7 @@ impl<J: Job> Trial<'_, J> {
         let (schedule, settings) = (self.settings.schedule()?, given::list(&self.settings));
         let run_options = self.run_options(&learner, options);
         let (outcome, store, mut report) =
-            start.train(&mut learner, schedule, settings, run_options, options.quiet, stop)?;
+            start.train(&mut learner, schedule, settings, run_options, options, stop)?;
         let figures = match outcome.complete {
             true => self.finish(&mut learner, &store, &mut report, &outcome)?,
             false => Figures::default(),
@@ -146,8 +146,8 @@ impl<J: Job> Trial<'_, J> {
         }
         let Checkpoint { mut config, weights } = Checkpoint::open(&best)?;
         let params = Params::load(learner.model().layout().clone(), &weights)?;
-        let figures = learner.evaluate(&params.values).unwrap_or_default();
-        self.task.settle(&self.data.dev, learner.answers(), &mut config);
+        learner.evaluate(&params.values);
+        let figures = learner.settle(&mut config);
         config.save(&best.join("config.json"))?;
         let text = card::write(self, &figures, outcome);
         files::save(&best.join("README.md"), |file| file.write_all(text.as_bytes()))?;

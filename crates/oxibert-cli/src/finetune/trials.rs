@@ -56,6 +56,7 @@ pub(super) fn run<J: Job>(
             save_every: verb.save_every,
             resume,
             force: verb.force,
+            no_doctor: false,
         };
         if let (Some(name), false) = (&plan.name, verb.quiet) {
             remark(format_args!("\nrun {} of {}: {name}", done.len() + 1, plans.len()));

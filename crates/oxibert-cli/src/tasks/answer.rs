@@ -12,7 +12,7 @@ use oxibert::text::LongText;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{BadLine, Job, Take, characters, each_line};
+use super::{Job, Take, characters, each_line};
 
 /// How answers are looked for.
 #[derive(Debug, Clone, Default, Args, Serialize)]
@@ -70,7 +70,7 @@ impl Job for Flags {
     }
 
     fn each(&self, _task: &Answer, path: &Path, take: &mut Take<'_, Self>) -> Result<()> {
-        each_line(path, |text, line| take(parse_question(text).map_err(|problem| BadLine { line, problem })))
+        each_line::<Self>(path, take, |text| parse_question(&text))
     }
 
     fn json(&self, _task: &Answer, example: &Question, answer: &Found) -> Value {

@@ -11,7 +11,7 @@ use oxibert::task::choose::{Choose, Chosen};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{BadLine, Job, Take, each_line};
+use super::{Job, Take, each_line};
 
 /// JSON lines as of SWAG need no flags.
 #[derive(Debug, Clone, Default, Args, Serialize)]
@@ -36,7 +36,7 @@ impl Job for Flags {
     }
 
     fn each(&self, _task: &Choose, path: &Path, take: &mut Take<'_, Self>) -> Result<()> {
-        each_line(path, |text, line| take(parse_choices(text).map_err(|problem| BadLine { line, problem })))
+        each_line::<Self>(path, take, |text| parse_choices(&text))
     }
 
     fn json(&self, _task: &Choose, _example: &Choices, answer: &Chosen) -> Value {

@@ -13,7 +13,7 @@ use oxibert::task::classify::{Classified, Classify, Kind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{BadLine, Job, Take};
+use super::{Job, Take, bad_line};
 
 /// Where texts and labels are, and what a label is.
 #[derive(Debug, Clone, Default, Args, Serialize)]
@@ -134,12 +134,5 @@ impl Job for Flags {
             |&class: &usize| format!("{} {:.1} %", task.labels()[class], 100.0 * answer.scores[class]);
         let names: Vec<String> = answer.classes.iter().map(named).collect();
         format!("{}\t{text}", if names.is_empty() { "-".to_owned() } else { names.join(", ") })
-    }
-}
-
-fn bad_line(error: oxibert::Error) -> BadLine {
-    match error {
-        oxibert::Error::Content { line, problem, .. } => BadLine { line: line.unwrap_or(0), problem },
-        other => BadLine { line: 0, problem: other.to_string() },
     }
 }

@@ -9,21 +9,22 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use oxibert::data::Corpus;
-use oxibert::data::labelled::Labelled;
+use oxibert::data::labelled::{Labelled, Stream};
+use oxibert::infer::Predictor;
 use oxibert::model::Config;
 use oxibert::task::{Long, Pool, Task};
 use oxibert::text::LongText;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::hub;
 use crate::output::remark;
 
 /// What BERT was pretrained with.
 const LONGEST: usize = 512;
 
 /// What a verb knows of a task.
-pub(crate) trait Job: Serialize {
+pub(crate) trait Job: Serialize + Sync {
     type Task: Task;
 
     /// Its name at the command line.
@@ -63,6 +64,7 @@ pub(crate) type Answer<J> = <<J as Job>::Task as Task>::Answer;
 pub(crate) type Take<'t, J> = dyn FnMut(Result<Example<J>, BadLine>) -> Result<()> + 't;
 
 /// A line that cannot be answered.
+#[derive(Debug)]
 pub(crate) struct BadLine {
     pub(crate) line: usize,
     pub(crate) problem: String,
@@ -156,6 +158,16 @@ impl LongFlags {
     }
 }
 
+/// Opens a model that was fine-tuned for a task.
+pub(crate) fn open<J: Job>(job: &J, model: &str, long: &LongFlags) -> Result<Predictor<J::Task>> {
+    let place = hub::resolve(model)?;
+    let predictor = Predictor::open(&place, |config| {
+        let long = long.of::<J>(config).map_err(setting)?;
+        job.open(config, long).map_err(setting)
+    })?;
+    Ok(predictor)
+}
+
 /// How long texts are read where nothing is said.
 pub(crate) fn usual<J: Job>(config: &Config) -> Long {
     Long { mode: J::LONG, ..Long::new(J::MAX_LENGTH.min(config.max_position_embeddings)) }
@@ -168,14 +180,26 @@ pub(crate) fn say(path: &Path, notes: &[String], quiet: bool) {
     }
 }
 
-/// Every line of a file or of standard input.
-fn each_line(path: &Path, mut take: impl FnMut(&str, usize) -> Result<()>) -> Result<()> {
-    let corpus = Corpus::open([path])?;
-    let mut lines = corpus.lines();
-    while let Some(line) = lines.next_line()? {
-        take(line.text, line.number)?;
+/// Every line of a file or of standard input as an example, as soon as it has arrived.
+fn each_line<J: Job>(
+    path: &Path,
+    take: &mut Take<'_, J>,
+    parse: impl Fn(String) -> Result<Example<J>, String>,
+) -> Result<()> {
+    Stream::open(path)?.try_for_each(|next| {
+        take(
+            next.map_err(bad_line)
+                .and_then(|(line, text)| parse(text).map_err(|problem| BadLine { line, problem })),
+        )
+    })
+}
+
+/// What a reader says of a line that is no text.
+fn bad_line(error: oxibert::Error) -> BadLine {
+    match error {
+        oxibert::Error::Content { line, problem, .. } => BadLine { line: line.unwrap_or(0), problem },
+        other => BadLine { line: 0, problem: other.to_string() },
     }
-    Ok(())
 }
 
 /// An error of the command line as the library's own, for those that the library calls.

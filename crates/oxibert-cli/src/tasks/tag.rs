@@ -62,7 +62,7 @@ impl Job for Flags {
     }
 
     fn each(&self, task: &Tag, path: &Path, take: &mut Take<'_, Self>) -> Result<()> {
-        each_line(path, |text, _| take(Ok(task.example(text.to_owned()))))
+        each_line::<Self>(path, take, |text| Ok(task.example(text)))
     }
 
     fn json(&self, _task: &Tag, example: &TaggedExample, answer: &Tagged) -> Value {

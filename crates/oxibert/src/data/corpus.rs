@@ -144,7 +144,7 @@ impl Source {
     ) -> Result<Self> {
         let mut raw = Counted { raw, consumed: consumed.clone() };
         let mut head = [0; 4];
-        let known = fill(&mut raw, &mut head).map_err(|e| Error::read(&*name, e))?;
+        let known = first_line_or_full(&mut raw, &mut head).map_err(|e| Error::read(&*name, e))?;
         let packed_by = packed_by(&head[..known]);
         let raw = BufReader::with_capacity(1 << 16, Cursor::new(head).take(known as u64).chain(raw));
         let bytes: Box<dyn Read + Send> = match packed_by {
@@ -157,7 +157,16 @@ impl Source {
 
     /// Fills `buffer` as far as the input goes, however small the pieces are that the system hands out.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        fill(&mut self.bytes, buffer).map_err(|e| match self.packed_by {
+        fill(&mut self.bytes, buffer).map_err(|e| self.problem(e))
+    }
+
+    /// Whatever the system has at the moment; nothing at the end only.
+    pub(super) fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        read(&mut self.bytes, buffer).map_err(|e| self.problem(e))
+    }
+
+    fn problem(&self, e: io::Error) -> Error {
+        match self.packed_by {
             // What the system did not say, the decompressor did.
             Some(program) if e.raw_os_error().is_none() => {
                 let problem =
@@ -165,7 +174,7 @@ impl Source {
                 Error::content(&self.name, None, problem)
             }
             _ => Error::read(&*self.name, e),
-        })
+        }
     }
 }
 
@@ -180,16 +189,32 @@ fn packed_by(head: &[u8]) -> Option<&'static str> {
 }
 
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    fill_until(from, buffer, |_| false)
+}
+
+/// Fills a buffer, but waits for no more than a line: whoever types `a` wants to be answered.
+fn first_line_or_full(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    fill_until(from, buffer, |filled| filled.contains(&b'\n'))
+}
+
+fn fill_until(from: &mut impl Read, buffer: &mut [u8], enough: impl Fn(&[u8]) -> bool) -> io::Result<usize> {
     let mut filled = 0;
-    while filled < buffer.len() {
-        match from.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(n) => filled += n,
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+    while filled < buffer.len() && !enough(&buffer[..filled]) {
+        match read(from, &mut buffer[filled..])? {
+            0 => break,
+            n => filled += n,
         }
     }
     Ok(filled)
+}
+
+fn read(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match from.read(buffer) {
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
 }
 
 /// Counts below the decompressor, so that progress through a compressed file is in bytes on disk.

@@ -221,11 +221,12 @@ impl Task for Answer {
         config.other.insert(KEY.to_owned(), serde_json::to_value(kept).expect("a name and two values"));
     }
 
-    fn settle(&self, examples: &[Question], answers: &[Found], config: &mut Config) {
+    fn settle(&self, examples: &[Question], answers: &mut [Found], config: &mut Config) {
         if self.options.with_impossible {
             let null_threshold = self.best_threshold(examples, answers);
-            let options = AnswerOptions { null_threshold, ..self.options };
-            Self { options, ..self.clone() }.configure(config);
+            let settled = Self { options: AnswerOptions { null_threshold, ..self.options }, ..self.clone() };
+            settled.configure(config);
+            answers.iter_mut().for_each(|found| settled.decide(found));
         }
     }
 

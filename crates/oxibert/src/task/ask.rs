@@ -39,6 +39,13 @@ pub(crate) struct Asked<A> {
     pub(crate) known: usize,
 }
 
+/// Nothing was asked.
+impl<A> Default for Asked<A> {
+    fn default() -> Self {
+        Self { answers: Vec::new(), loss: 0.0, known: 0 }
+    }
+}
+
 /// The answers to all examples, whose items these are.
 pub(crate) fn ask<T: Task, N: Numbers + ?Sized>(
     task: &T,

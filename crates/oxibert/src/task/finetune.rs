@@ -40,7 +40,7 @@ pub struct Finetune<'t, T: Task> {
     dev: &'t [T::Example],
     dev_items: Vec<Vec<Item>>,
     /// What was answered at the last evaluation.
-    answers: Vec<T::Answer>,
+    asked: Asked<T::Answer>,
     order: Order,
     batch: Batch,
     work: TaskWork,
@@ -80,7 +80,7 @@ impl<'t, T: Task> Finetune<'t, T> {
             training,
             dev,
             dev_items,
-            answers: Vec::new(),
+            asked: Asked::default(),
             batch: Batch::new(),
             work: TaskWork::default(),
         })
@@ -114,12 +114,24 @@ impl<'t, T: Task> Finetune<'t, T> {
 
     /// What a report shows of the last evaluation beyond its figures.
     pub fn findings(&self) -> Vec<Section> {
-        self.task.findings(self.dev, &self.answers)
+        self.task.findings(self.dev, &self.asked.answers)
     }
 
-    /// The answers of the last evaluation.
-    pub fn answers(&self) -> &[T::Answer] {
-        &self.answers
+    /// Writes into the finished model's configuration what the last evaluation has shown, and measures the answers that it
+    /// gives with that.
+    pub fn settle(&mut self, config: &mut Config) -> Figures {
+        self.task.settle(self.dev, &mut self.asked.answers, config);
+        self.figures()
+    }
+
+    /// Of the last evaluation.
+    fn figures(&self) -> Figures {
+        let mut figures = Figures::default();
+        if self.asked.known > 0 {
+            figures.add("loss", self.asked.loss, self.asked.known as f64);
+        }
+        figures.merge(&self.task.figures(self.dev, &self.asked.answers));
+        figures
     }
 
     /// The numbers of the next items; a batch never reaches into the next epoch.
@@ -158,13 +170,8 @@ impl<T: Task> Learner for Finetune<'_, T> {
             return None;
         }
         let examples = (self.dev, &self.dev_items[..]);
-        let Asked { answers, loss, known } =
-            ask(self.task, &self.model, values, examples, &mut self.work, &());
-        let mut figures = Figures::default();
-        figures.add("loss", loss, known as f64);
-        figures.merge(&self.task.figures(self.dev, &answers));
-        self.answers = answers;
-        Some(figures)
+        self.asked = ask(self.task, &self.model, values, examples, &mut self.work, &());
+        Some(self.figures())
     }
 
     fn goal(&self) -> (&'static str, Better) {

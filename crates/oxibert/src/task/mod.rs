@@ -60,8 +60,8 @@ pub trait Task: Sync {
     fn goal(&self) -> (&'static str, Better);
 
     /// Writes into the finished model's configuration what its answers on labelled examples have shown, such as from where
-    /// on a question counts as not answerable.
-    fn settle(&self, _examples: &[Self::Example], _answers: &[Self::Answer], _config: &mut Config) {}
+    /// on a question counts as not answerable. The answers become those that the finished model gives.
+    fn settle(&self, _examples: &[Self::Example], _answers: &mut [Self::Answer], _config: &mut Config) {}
 
     /// What a report shows beyond the figures: a confusion matrix, the worst mistakes, calibration.
     fn findings(&self, _examples: &[Self::Example], _answers: &[Self::Answer]) -> Vec<Section> {

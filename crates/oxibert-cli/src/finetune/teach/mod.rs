@@ -77,6 +77,7 @@ impl Verb {
             save_every: self.save_every,
             resume: self.resume,
             force: self.force,
+            no_doctor: false,
         }
     }
 
@@ -126,7 +127,7 @@ impl Lesson<'_> {
         let (schedule, settings) = (self.settings.schedule()?, given::list(self.settings));
         let options = self.run_options(learner)?;
         let (outcome, store, report) =
-            start.train(learner, schedule, settings, options, self.verb.quiet, &stop)?;
+            start.train(learner, schedule, settings, options, self.verb.options(), &stop)?;
         let best = store.best();
         let mut figures = Figures::default();
         if outcome.complete && best.exists() {

@@ -27,6 +27,7 @@ pub use columns::Columns;
 pub use format::Format;
 pub use questions::{Gold, Question, parse_question, read_questions};
 pub use scheme::{Span, spans};
+pub use stream::Stream;
 pub use tagged::{TaggedExample, parse_tagged, read_tagged};
 pub use texts::{LabelNeed, TextExample, TextOptions, TextReader, read_texts};
 pub use words::split_words;

@@ -34,8 +34,9 @@ pub struct Question {
 pub struct Gold {
     /// As it stands in the paragraph.
     pub text: String,
-    /// The byte of the paragraph at which it begins.
-    pub start: usize,
+    /// The byte of the paragraph at which it begins. None where it does not stand there: answers are compared with it, but
+    /// nothing is learned from it.
+    pub start: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -115,7 +116,7 @@ impl Answers {
 struct Tally {
     moved: usize,
     lost: usize,
-    skipped: usize,
+    unplaced: usize,
 }
 
 impl Tally {
@@ -126,14 +127,19 @@ impl Tally {
             "answers that stand close to their answer_start, taken from there",
             self.moved,
         );
-        note_count(&mut notes, "answers that do not stand at their answer_start, left out", self.lost);
-        note_count(&mut notes, "questions of which no answer is left, left out", self.skipped);
+        note_count(
+            &mut notes,
+            "answers that do not stand at their answer_start, not learned from but still right",
+            self.lost,
+        );
+        note_count(&mut notes, "questions from which nothing can be learned for that", self.unplaced);
         notes
     }
 }
 
 /// Reads SQuAD's JSON, or JSON lines `{question, context, answers?, is_impossible?, id?}`. An answer that does not stand where
-/// it should is looked for close by, and otherwise left out; a question that so loses all its answers is left out too.
+/// it should is looked for close by, and otherwise kept without a place: it is scored, as the official scripts do, and not
+/// learned from.
 pub fn read_questions(path: &Path) -> Result<Labelled<Question>> {
     let stream = Stream::open(path)?;
     let name = stream.name();
@@ -151,7 +157,7 @@ pub fn read_questions(path: &Path) -> Result<Labelled<Question>> {
     Labelled::new(&name, questions, tally.notes())
 }
 
-/// One JSON object with a question and a paragraph. Answers that do not stand in it are left out.
+/// One JSON object with a question and a paragraph.
 pub fn parse_question(line: &str) -> Result<Question, String> {
     let Line { context, asked } = parse_line(line, LINE)?;
     Ok(label(&context, asked, &mut Tally::default()))
@@ -165,7 +171,7 @@ fn read_lines(path: &Path, text: &str, tally: &mut Tally) -> Result<Vec<Question
         if asked.id.is_empty() {
             asked.id = (number + 1).to_string();
         }
-        keep(label(&context, asked, tally), &mut questions, tally);
+        questions.push(label(&context, asked, tally));
     }
     Ok(questions)
 }
@@ -184,19 +190,10 @@ fn read_nested(path: &Path, text: &str, tally: &mut Tally) -> Result<Vec<Questio
     let mut questions = Vec::new();
     for paragraph in file.data.into_iter().flat_map(|article| article.paragraphs) {
         for asked in paragraph.qas {
-            keep(label(&paragraph.context, asked, tally), &mut questions, tally);
+            questions.push(label(&paragraph.context, asked, tally));
         }
     }
     Ok(questions)
-}
-
-/// A question that has an answer, but none that stands in the paragraph, can neither be learned nor scored.
-fn keep(question: Question, questions: &mut Vec<Question>, tally: &mut Tally) {
-    if question.answerable == Some(true) && question.answers.is_empty() {
-        tally.skipped += 1;
-    } else {
-        questions.push(question);
-    }
 }
 
 fn label(context: &str, asked: Asked, tally: &mut Tally) -> Question {
@@ -209,11 +206,12 @@ fn label(context: &str, asked: Asked, tally: &mut Tally) -> Question {
         _ => None,
     };
     let pairs = pairs.filter(|_| answerable == Some(true)).unwrap_or_default();
-    let answers = pairs.into_iter().filter_map(|(text, start)| {
-        let start = locate(context, &text, start, tally)?;
-        Some(Gold { text, start })
-    });
-    Question { id, question, answers: answers.collect(), context: context.to_owned(), answerable }
+    let answers: Vec<Gold> = pairs
+        .into_iter()
+        .map(|(text, start)| Gold { start: locate(context, &text, start, tally), text })
+        .collect();
+    tally.unplaced += usize::from(!answers.is_empty() && answers.iter().all(|gold| gold.start.is_none()));
+    Question { id, question, answers, context: context.to_owned(), answerable }
 }
 
 /// The byte at which an answer stands.
@@ -271,7 +269,7 @@ mod tests {
         ))
         .unwrap();
         let question = &read.examples[0];
-        assert_eq!(question.answers, [Gold { text: "Élan".into(), start: 15 }]);
+        assert_eq!(question.answers, [Gold { text: "Élan".into(), start: Some(15) }]);
         assert_eq!((question.id.as_str(), question.question.as_str()), ("q", "Wo?"));
         assert!(question.answerable == Some(true) && read.notes.is_empty());
     }
@@ -283,8 +281,8 @@ mod tests {
             |start: i64| asked(&format!(r#", "answers": [{{"text": "answer", "answer_start": {start}}}]"#));
         let qas = [at(30), at(40), at(60), at(5), at(9999), at(-1)].join(",");
         let read = read(&nested(&context, &qas)).unwrap();
-        let starts: Vec<usize> = read.examples.iter().map(|question| question.answers[0].start).collect();
-        assert_eq!(starts, [30, 30, 66]);
+        let starts: Vec<_> = read.examples.iter().map(|question| question.answers[0].start).collect();
+        assert_eq!(starts, [Some(30), Some(30), Some(66), None, None, None]);
         let counts: Vec<&str> = read.notes.iter().map(|note| note.rsplit_once(": ").unwrap().1).collect();
         assert_eq!(counts, ["2", "3", "3"], "{:?}", read.notes);
     }
@@ -313,12 +311,12 @@ mod tests {
         let content = "{\"question\": \"Q\", \"context\": \"a b\"}\n\n{\"context\": \"a b\", \"id\": 7, \"question\": \"R\", \"answers\": [\"b\"]}\n";
         let got = read(content).unwrap().examples;
         assert_eq!((got[0].id.as_str(), got[0].answerable, got[1].id.as_str()), ("1", None, "7"));
-        assert_eq!(got[1].answers[0].start, 2);
+        assert_eq!(got[1].answers[0].start, Some(2));
         let error = read(&format!("{content}{{\"question\": \"Q\"}}")).unwrap_err().to_string();
         assert!(error.contains("q.json:4: ") && error.contains("context"), "{error}");
         assert!(parse_question("[]").unwrap_err().contains("\"question\""));
         let lost = parse_question("{\"question\": \"Q\", \"context\": \"a\", \"answers\": [\"b\"]}").unwrap();
-        assert!(lost.answers.is_empty());
+        assert_eq!(lost.answers, [Gold { text: "b".into(), start: None }]);
     }
 
     #[test]

@@ -9,12 +9,13 @@ use crate::data::Corpus;
 use crate::data::corpus::Source;
 use crate::{Error, Result};
 
-/// So much is read at a time.
+/// So much is read at a time, at most.
 const CHUNK: usize = 1 << 16;
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Numbered lines (from 1) without their ends. Ends after an error of the system; goes on after a line that is not UTF-8.
-pub(super) struct Stream {
+/// Numbered lines (from 1) without their ends, each as soon as it has arrived. Ends after an error of the system; goes on
+/// after a line that is not UTF-8.
+pub struct Stream {
     source: Source,
     /// What has been read; given out up to `at`.
     bytes: Vec<u8>,
@@ -26,7 +27,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Opens a file, or standard input (`-`); a byte order mark is passed over.
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> Result<Self> {
         let corpus = Corpus::open([path])?;
         let source = Source::open(&corpus.inputs()[0], &Arc::default())?;
         let mut stream = Self { source, bytes: Vec::new(), at: 0, line: 0, ended: false };
@@ -57,10 +58,10 @@ impl Stream {
         let known = self.bytes.len();
         // As much again, so that a long line is not searched for its end again and again.
         self.bytes.resize(known + known.max(CHUNK), 0);
-        let read = self.source.fill(&mut self.bytes[known..]);
-        let end = known + read.as_ref().map_or(0, |&read| read);
-        self.ended = end < self.bytes.len();
-        self.bytes.truncate(end);
+        let read = self.source.read_some(&mut self.bytes[known..]);
+        let more = read.as_ref().map_or(0, |&read| read);
+        self.ended = more == 0;
+        self.bytes.truncate(known + more);
         read.map(drop)
     }
 }

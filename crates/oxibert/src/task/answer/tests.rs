@@ -12,7 +12,7 @@ fn tokenizer() -> Tokenizer {
 
 /// A question with right answers, each where it first stands.
 fn question(question: &str, context: &str, answers: &[&str]) -> Question {
-    let gold = |text: &&str| Gold { text: (*text).to_owned(), start: context.find(*text).unwrap() };
+    let gold = |text: &&str| Gold { text: (*text).to_owned(), start: context.find(*text) };
     Question {
         id: "q1".to_owned(),
         question: question.to_owned(),
@@ -339,7 +339,8 @@ fn figures_are_those_of_the_official_scripts() {
 
 #[test]
 fn the_threshold_is_chosen_where_f1_is_best() {
-    let task = task(32, 4);
+    let mut task = task(32, 4);
+    task.options.with_impossible = true;
     let right = || question("When?", TOWER, &["1889"]);
     // By gap: right, none, right, right, none, right.
     let examples = [impossible(TOWER), right(), right(), impossible(TOWER), right(), right()];
@@ -357,6 +358,15 @@ fn the_threshold_is_chosen_where_f1_is_best() {
     let ties = [found("1889", 1.0, 0.5), found("tower", 1.0, 0.5)];
     assert_eq!(task.best_threshold(&[right(), impossible(TOWER)], &ties), 0.0, "one gap, one decision");
     assert_eq!(task.best_threshold(&[], &[]), 0.0);
+    let (mut settled, mut config) = (answers, Config::preset("tiny", 10).unwrap());
+    task.settle(&examples, &mut settled, &mut config);
+    assert_eq!(Answer::of(&config, Answer::long()).unwrap().options.null_threshold, 1.0);
+    let none = settled.each_ref().map(|found| found.text.is_empty());
+    assert_eq!(
+        none,
+        settled.each_ref().map(|found| found.null_gap > 1.0),
+        "the answers of the finished model"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::Answer;
 use crate::Result;
-use crate::data::labelled::Question;
+use crate::data::labelled::{Gold, Question};
 use crate::task::{Item, Target};
 use crate::text::{Encoder, Encoding, Limit, LongText, Part, Span, Truncation};
 
@@ -74,13 +74,13 @@ fn cut(encoding: &mut Encoding, length: usize) {
     encoding.spans.truncate(length);
 }
 
-/// The smallest run of pieces that covers the first right answer.
+/// The smallest run of pieces that covers the first right answer that stands in the paragraph.
 fn right(example: &Question, context: &Encoding) -> Right {
     if example.answerable == Some(false) {
         return Right::Nowhere;
     }
-    let Some(gold) = example.answers.first() else { return Right::Unknown };
-    let bytes = gold.start..gold.start + gold.text.len();
+    let placed = |gold: &Gold| gold.start.map(|start| start..start + gold.text.len());
+    let Some(bytes) = example.answers.iter().find_map(placed) else { return Right::Unknown };
     let touches = |span: &Span| span.range().start < bytes.end && span.range().end > bytes.start;
     match (context.spans.iter().position(touches), context.spans.iter().rposition(touches)) {
         (Some(first), Some(last)) => Right::Pieces(first..last + 1),
