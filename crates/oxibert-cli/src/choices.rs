@@ -1,8 +1,8 @@
 //! Flags that several verbs share, each with one meaning.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use oxibert::text::{Compat, Rules, Tokenizer};
 use oxibert::train::{Decay, Warmup};
@@ -133,6 +133,13 @@ impl Threads {
         pool.build_global().context("cannot start the threads")?;
         Ok(rayon::current_num_threads())
     }
+}
+
+/// A checkpoint directory of a model that says tokens. The hub is not asked: such models there have no WordPiece vocabulary.
+pub(crate) fn directory(model: &str) -> Result<&Path> {
+    let path = Path::new(model);
+    ensure!(path.is_dir(), "--model: {model:?} is no checkpoint directory");
+    Ok(path)
 }
 
 /// The inputs of a verb that reads text: standard input if none is named, and said so to a person.

@@ -10,8 +10,7 @@ use oxibert::infer::{GenerateOptions, Generator};
 use oxibert::progress::{Progress, Unit};
 use serde_json::json;
 
-use crate::choices::{Threads, inputs, note_case};
-use crate::hub;
+use crate::choices::{Threads, directory, inputs, note_case};
 use crate::lines;
 use crate::output::results;
 use crate::progress::{Bars, Within, has_room};
@@ -30,8 +29,8 @@ pub(crate) struct Arguments {
     /// Text files, plain, gzip or zstd; - is standard input, which is also the default
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A checkpoint directory of `oxibert finetune lm` or of GPT2LMHeadModel (with vocab.txt), or a model's name on the hub
-    #[arg(long, value_name = "DIR|NAME")]
+    /// A checkpoint directory of `oxibert finetune lm`, or of a GPT2LMHeadModel with a WordPiece vocabulary
+    #[arg(long, value_name = "DIR")]
     model: String,
     /// Draw from so many of the likeliest tokens; 1 always takes the likeliest [default: from all]
     #[arg(long, value_name = "N")]
@@ -66,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = GenerateOptions { top_k, top_p, temperature, max_length, seed };
     options.check()?;
     arguments.threads.install()?;
-    let generator = Generator::open(&hub::resolve(&arguments.model)?)?;
+    let generator = Generator::open(directory(&arguments.model)?)?;
     if !arguments.quiet {
         note_case(generator.tokenizer());
     }

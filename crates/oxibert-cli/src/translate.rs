@@ -13,8 +13,7 @@ use oxibert::infer::{DecodeOptions, Translation, Translator};
 use oxibert::progress::{Progress, Unit};
 use serde::Serialize;
 
-use crate::choices::{Threads, inputs, note_case};
-use crate::hub;
+use crate::choices::{Threads, directory, inputs, note_case};
 use crate::lines;
 use crate::output::{remark, results};
 use crate::progress::{Bars, Within, has_room};
@@ -36,8 +35,8 @@ pub(crate) struct Arguments {
     /// Text files, plain, gzip or zstd; - is standard input, which is also the default
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A checkpoint directory of `oxibert finetune translate` or of MarianMTModel, or a model's name on the hub
-    #[arg(long, value_name = "DIR|NAME")]
+    /// A checkpoint directory of `oxibert finetune translate`, or of a MarianMTModel with a WordPiece vocabulary
+    #[arg(long, value_name = "DIR")]
     model: String,
     #[command(flatten)]
     search: Search,
@@ -87,7 +86,7 @@ const CHUNK_LINES: usize = 256;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = arguments.search.options(arguments.n_best)?;
     arguments.threads.install()?;
-    let translator = Translator::open(&hub::resolve(&arguments.model)?)?;
+    let translator = Translator::open(directory(&arguments.model)?)?;
     if !arguments.quiet {
         note_case(translator.tokenizer());
     }

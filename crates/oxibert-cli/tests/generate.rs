@@ -119,5 +119,5 @@ fn what_cannot_work_is_refused() {
     let (code, _, said) = oxibert(at, &["translate", "--model", "model"], "tea\n");
     assert!(code == 2 && said.contains("gpt2"), "{said}");
     let (code, _, said) = oxibert(at, &["generate", "--model", "nowhere/"], "tea\n");
-    assert!(code == 2 && said.contains("no such directory"), "{said}");
+    assert!(code == 2 && said.contains("no checkpoint directory"), "{said}");
 }

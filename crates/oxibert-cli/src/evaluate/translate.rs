@@ -11,8 +11,7 @@ use oxibert::infer::Translator;
 use oxibert::task::metrics::translation::{Bleu, Tokenization, bleu, chrf};
 use serde_json::json;
 
-use crate::choices::Threads;
-use crate::hub;
+use crate::choices::{Threads, directory};
 use crate::output::{remark, results};
 use crate::progress::Bars;
 use crate::translate::{Search, best};
@@ -27,8 +26,8 @@ Examples:
 
 The figures are those of `sacrebleu` with its defaults; for Chinese references, with `--tokenize zh`.")]
 pub(crate) struct Arguments {
-    /// A checkpoint directory of `oxibert finetune translate` or of MarianMTModel, or a model's name on the hub
-    #[arg(long, value_name = "DIR|NAME")]
+    /// A checkpoint directory of `oxibert finetune translate`, or of a MarianMTModel with a WordPiece vocabulary
+    #[arg(long, value_name = "DIR")]
     model: String,
     /// Sources and references: a file of lines `source TAB reference`, or two files of aligned lines
     #[arg(long, value_name = "FILE", num_args = 1..=2, required = true)]
@@ -66,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     notes.iter().for_each(|text| note(text));
-    let translator = Translator::open(&hub::resolve(&arguments.model)?)?;
+    let translator = Translator::open(directory(&arguments.model)?)?;
     let begin = Instant::now();
     let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
     let found = translator.translate(&sources, &options, &Bars::new(arguments.quiet))?;

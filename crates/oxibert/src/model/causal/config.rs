@@ -52,7 +52,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The preset `name`, one of BERT's [`PRESETS`](crate::model::PRESETS), of BERT's size: so that one direction can be
+    /// The preset `name`, one of BERT's [`PRESETS`], of BERT's size: so that one direction can be
     /// compared with both.
     pub fn preset(name: &str, vocab_size: usize, special: SpecialIds) -> Result<Self> {
         let (n_layer, n_embd, n_head) = PRESET_SIZES[preset_number(name, &PRESETS)?];
