@@ -11,6 +11,7 @@
 mod bert;
 pub mod causal;
 pub mod checkpoint;
+mod chosen;
 mod config;
 mod decoding;
 mod embeddings;

@@ -1,6 +1,7 @@
 //! BERT as it is pretrained: the encoder with both heads, and one training step's gradients.
 
 use super::Config;
+use super::chosen::{ChosenRows, ChosenState, Step};
 use super::encoder::Encoder;
 use super::heads::{Mlm, MlmState, Nsp, NspState, Pooler, PoolerState};
 use super::names::{Parts, parameters};
@@ -33,11 +34,13 @@ impl Losses {
 #[derive(Debug, Default)]
 pub struct Work {
     activations: Activations,
+    chosen: ChosenState,
+    masked: Vec<u32>,
     pooler: PoolerState,
     mlm: MlmState,
     nsp: NspState,
     firsts: Vec<u32>,
-    dhidden: Vec<f32>,
+    dread: Vec<f32>,
     dpooled: Vec<f32>,
 }
 
@@ -46,7 +49,10 @@ pub struct Work {
 pub struct Pretraining {
     config: Config,
     layout: Layout,
+    /// Whole, for who wants to look into it.
     encoder: Encoder,
+    /// The same, for training.
+    chosen: ChosenRows,
     pooler: Pooler,
     mlm: Mlm,
     nsp: Nsp,
@@ -58,6 +64,7 @@ impl Pretraining {
         let layout = Layout::new(parameters(config, Parts::PRETRAINING));
         Self {
             encoder: Encoder::new(&layout, config),
+            chosen: ChosenRows::new(&layout, config),
             pooler: Pooler::new(&layout),
             mlm: Mlm::new(&layout, config),
             nsp: Nsp::new(&layout),
@@ -112,17 +119,16 @@ impl Pretraining {
         work: &mut Work,
     ) -> Losses {
         let losses = self.forward(values, Some(gradients), batch, targets, dropout, keep, work);
-        let Work { activations, pooler, mlm, nsp, firsts, dhidden, dpooled } = work;
-        let length = batch.tokens() * self.config.hidden_size;
-        let dhidden = fit(dhidden, length);
-        dhidden.fill(0.0);
-        self.mlm.backward(values, gradients, &targets.masked, mlm, dhidden);
+        let Work { chosen, pooler, mlm, nsp, firsts, masked, dread, dpooled, .. } = work;
+        let dread = fit(dread, chosen.length());
+        dread.fill(0.0);
+        self.mlm.backward(values, gradients, masked, mlm, dread);
         if !targets.next.is_empty() {
             let dpooled = fit(dpooled, batch.sequences() * self.config.hidden_size);
             self.nsp.backward(values, gradients, pooler.y(dpooled.len()), nsp, dpooled);
-            self.pooler.backward(values, gradients, firsts, pooler, dpooled, dhidden);
+            self.pooler.backward(values, gradients, firsts, pooler, dpooled, dread);
         }
-        self.encoder.backward(values, gradients, batch, dropout, keep, activations, dhidden);
+        self.chosen.backward(values, gradients, Step { batch, dropout, keep }, chosen, dread);
         losses
     }
 
@@ -138,16 +144,19 @@ impl Pretraining {
         keep: Keep,
         work: &mut Work,
     ) -> Losses {
-        let Work { activations, pooler, mlm, nsp, firsts, .. } = work;
-        first_tokens(batch, firsts);
-        let hidden = self.encoder.forward(values, batch, dropout, keep, activations, None);
+        let Work { chosen, pooler, mlm, nsp, firsts, masked, .. } = work;
+        let all = || targets.masked.iter().copied();
+        self.chosen.forward(values, Step { batch, dropout, keep }, all(), chosen);
+        chosen.places(all(), masked);
+        chosen.places(batch.firsts(), firsts);
+        let read = chosen.read();
         let scale = if gradients.is_some() { 1.0 / targets.next.len().max(1) as f32 } else { 0.0 };
         let mut losses = Losses::default();
-        let loss = self.mlm.loss(values, gradients, hidden, &targets.masked, &targets.labels, mlm);
+        let loss = self.mlm.loss(values, gradients, read, masked, &targets.labels, mlm);
         losses.mlm = loss.loss / loss.rows.max(1) as f64;
         losses.mlm_correct = loss.correct;
         if !targets.next.is_empty() {
-            let pooled = self.pooler.forward(values, hidden, firsts, pooler);
+            let pooled = self.pooler.forward(values, read, firsts, pooler);
             self.nsp.forward(values, pooled, nsp);
             let loss = self.nsp.loss(&targets.next, scale, nsp);
             losses.nsp = loss.loss / loss.rows.max(1) as f64;

@@ -3,6 +3,7 @@
 use oxibert_kernels::{self as kernels, Dropout};
 
 use super::Config;
+use super::chosen::{ChosenRows, ChosenState, Step};
 use super::encoder::Encoder;
 use super::heads::{Pooler, PoolerState};
 use super::lanes::Lanes;
@@ -55,7 +56,8 @@ pub struct TaskModel {
     config: Config,
     layout: Layout,
     encoder: Encoder,
-    pooler: Option<Pooler>,
+    /// The same, for the training of a head that reads first tokens alone, with its pooler.
+    first_tokens: Option<(ChosenRows, Pooler)>,
     dense: Linear,
     head: Head,
 }
@@ -64,6 +66,7 @@ pub struct TaskModel {
 #[derive(Debug, Default)]
 pub struct TaskWork {
     activations: Activations,
+    chosen: ChosenState,
     lanes: Lanes,
     pooler: PoolerState,
     firsts: Vec<u32>,
@@ -71,13 +74,14 @@ pub struct TaskWork {
     x: Vec<f32>,
     logits: Vec<f32>,
     dx: Vec<f32>,
-    dhidden: Vec<f32>,
+    dread: Vec<f32>,
 }
 
 /// The part of it that is behind the encoder.
 struct Heads<'w> {
     pooler: &'w mut PoolerState,
-    firsts: &'w mut Vec<u32>,
+    /// Where the first token of each sequence is read.
+    firsts: &'w [u32],
     x: &'w mut Vec<f32>,
     logits: &'w mut Vec<f32>,
 }
@@ -94,7 +98,7 @@ impl TaskModel {
         let layout = Layout::new(params);
         Self {
             encoder: Encoder::new(&layout, config),
-            pooler: pooled.then(|| Pooler::new(&layout)),
+            first_tokens: pooled.then(|| (ChosenRows::new(&layout, config), Pooler::new(&layout))),
             dense: Linear::new(&layout, head.name()),
             config: config.clone(),
             layout,
@@ -106,6 +110,9 @@ impl TaskModel {
     #[must_use]
     pub fn frozen(mut self, blocks: usize) -> Self {
         self.encoder.freeze(blocks);
+        if let Some((encoder, _)) = &mut self.first_tokens {
+            encoder.freeze(blocks);
+        }
         self
     }
 
@@ -124,6 +131,14 @@ impl TaskModel {
         self.head
     }
 
+    /// Floating-point operations of a training step's forward pass.
+    pub(crate) fn forward_flops(&self, batch: &Batch) -> u64 {
+        match self.head.is_per_token() {
+            true => self.config.flops_of(batch),
+            false => self.config.flops_of_chosen(batch, &[]),
+        }
+    }
+
     /// The logits of a batch with nothing dropped: a row for every sequence, or for every token.
     ///
     /// The batch must have passed [`Config::check_batch`].
@@ -139,6 +154,8 @@ impl TaskModel {
     ) -> &'w mut [f32] {
         let TaskWork { lanes, pooler, firsts, x, logits, .. } = work;
         let hidden = lanes.forward(&self.encoder, numbers, batch);
+        firsts.clear();
+        firsts.extend(batch.firsts());
         self.say(numbers, batch, hidden, DropoutPlan::OFF, Heads { pooler, firsts, x, logits })
     }
 
@@ -155,7 +172,7 @@ impl TaskModel {
         loss: impl FnOnce(&mut [f32]) -> R,
     ) -> R {
         let figures = loss(self.forward(values, batch, dropout, keep, work));
-        let TaskWork { activations, pooler, firsts, x, logits, dx, dhidden, .. } = work;
+        let TaskWork { activations, chosen, pooler, firsts, x, logits, dx, dread, .. } = work;
         let (hidden, rows) = (self.config.hidden_size, self.rows(batch));
         let dlogits = &logits[..rows * self.dense.outputs];
         self.dense.backward_bias(gradients, dlogits);
@@ -163,16 +180,15 @@ impl TaskModel {
         let dx = fit(dx, rows * hidden);
         self.dense.backward_input(values, dlogits, false, dx);
         kernels::dropout(dx, hidden, self.dropout(dropout));
-        let dhidden = match &self.pooler {
-            None => dx,
-            Some(layer) => {
-                let dhidden = fit(dhidden, batch.tokens() * hidden);
-                dhidden.fill(0.0);
-                layer.backward(values, gradients, firsts, pooler, dx, dhidden);
-                dhidden
+        match &self.first_tokens {
+            None => self.encoder.backward(values, gradients, batch, dropout, keep, activations, dx),
+            Some((encoder, layer)) => {
+                let dread = fit(dread, chosen.length());
+                dread.fill(0.0);
+                layer.backward(values, gradients, firsts, pooler, dx, dread);
+                encoder.backward(values, gradients, Step { batch, dropout, keep }, chosen, dread);
             }
-        };
-        self.encoder.backward(values, gradients, batch, dropout, keep, activations, dhidden);
+        }
         figures
     }
 
@@ -184,12 +200,19 @@ impl TaskModel {
         keep: Keep,
         work: &'w mut TaskWork,
     ) -> &'w mut [f32] {
-        let TaskWork { activations, pooler, firsts, x, logits, .. } = work;
-        let hidden = self.encoder.forward(values, batch, dropout, keep, activations, None);
-        self.say(values, batch, hidden, dropout, Heads { pooler, firsts, x, logits })
+        let TaskWork { activations, chosen, pooler, firsts, x, logits, .. } = work;
+        let read = match &self.first_tokens {
+            None => self.encoder.forward(values, batch, dropout, keep, activations, None),
+            Some((encoder, _)) => {
+                encoder.forward(values, Step { batch, dropout, keep }, std::iter::empty(), chosen);
+                chosen.places(batch.firsts(), firsts);
+                chosen.read()
+            }
+        };
+        self.say(values, batch, read, dropout, Heads { pooler, firsts, x, logits })
     }
 
-    /// The last layer's output to logits.
+    /// The last layer's output, or those rows of it that are read, to logits.
     fn say<'w, N: Numbers + ?Sized>(
         &self,
         numbers: &N,
@@ -199,10 +222,8 @@ impl TaskModel {
         memory: Heads<'w>,
     ) -> &'w mut [f32] {
         let Heads { pooler, firsts, x, logits } = memory;
-        firsts.clear();
-        firsts.extend(batch.firsts());
-        let read = match &self.pooler {
-            Some(layer) => layer.forward(numbers, hidden, firsts, pooler),
+        let read = match &self.first_tokens {
+            Some((_, layer)) => layer.forward(numbers, hidden, firsts, pooler),
             None => hidden,
         };
         let x = fit(x, read.len());

@@ -217,11 +217,9 @@ impl Tower {
         });
     }
 
-    /// Streams are numbered in the order of the pass: the embeddings' first, then two for each attention and one for the
-    /// feed-forward layer that ends a block.
     fn dropouts(&self, pass: Pass<'_>, layer: usize) -> Dropouts {
         let (block, place) = (layer / self.per_block, layer % self.per_block);
-        let stream = self.first_stream + 1 + block * (2 * self.per_block - 1) + 2 * place;
+        let stream = stream(self.first_stream, self.per_block, block, place);
         match self.layers[layer].attention() {
             Some(_) => pass.dropout.attention(stream),
             None => pass.dropout.feed_forward(stream),
@@ -369,6 +367,12 @@ impl Tower {
         }
         self.output(activations, length)
     }
+}
+
+/// The dropout stream of a sub-layer. Streams are numbered in the order of the pass: the embeddings' first, then two for each
+/// attention and one for the feed-forward layer that ends a block.
+pub(super) fn stream(first: usize, per_block: usize, block: usize, place: usize) -> usize {
+    first + 1 + block * (2 * per_block - 1) + 2 * place
 }
 
 /// Functions, each with the LayerNorm of its own name, as sub-layers: post-norm as they are; pre-norm, where there is a

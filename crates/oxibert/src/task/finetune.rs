@@ -161,7 +161,7 @@ impl<T: Task> Learner for Finetune<'_, T> {
         });
         let mut figures = Figures::default();
         figures.add("loss", loss, items.len() as f64);
-        let flops = 3 * model.config().flops_of(batch);
+        let flops = 3 * model.forward_flops(batch);
         Pass { figures, tokens: batch.tokens() as u64, flops, data_seconds }
     }
 

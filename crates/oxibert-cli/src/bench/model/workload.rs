@@ -132,10 +132,14 @@ impl Workload {
         lengths.map(|length| config.flops_per_token(length) * length as u64).sum()
     }
 
-    /// Backward takes twice as many as forward, of the head of predicted tokens too.
+    /// Backward takes twice as many as forward, of the head of predicted tokens too. What the last block need not do for
+    /// rows that no head reads does not count.
     pub(super) fn training_flops(&self, config: &Config) -> u64 {
-        let masked: usize = self.targets.iter().map(|targets| targets.masked.len()).sum();
-        3 * (self.forward_flops(config) + config.mlm_flops_per_token() * masked as u64)
+        let of = |(batch, targets): (&Batch, &Targets)| {
+            config.flops_of_chosen(batch, &targets.masked)
+                + config.mlm_flops_per_token() * targets.masked.len() as u64
+        };
+        3 * self.batches.iter().zip(&self.targets).map(of).sum::<u64>()
     }
 }
 

@@ -200,6 +200,18 @@ impl Config {
         lengths.map(|length| self.flops_per_token(length) * length as u64).sum()
     }
 
+    /// Floating-point operations of a training step's forward pass over a batch, where heads read `rows` alone besides the
+    /// first token of each sequence: the last block does little more than keys and values for the others.
+    pub fn flops_of_chosen(&self, batch: &Batch, rows: &[u32]) -> u64 {
+        let [hidden, inner] = [self.hidden_size, self.intermediate_size].map(|n| n as u64);
+        let skipped = |ends: &[usize]| {
+            let read = rows.iter().filter(|&&row| (ends[0] + 1..ends[1]).contains(&(row as usize))).count();
+            let (length, others) = ((ends[1] - ends[0]) as u64, (ends[1] - ends[0] - 1 - read) as u64);
+            2 * others * (2 * hidden * hidden + 2 * hidden * inner + 2 * length * hidden)
+        };
+        self.flops_of(batch) - batch.offsets.windows(2).map(skipped).sum::<u64>()
+    }
+
     /// Floating-point operations of the MLM head's forward pass, per predicted token.
     pub fn mlm_flops_per_token(&self) -> u64 {
         let [hidden, vocab] = [self.hidden_size, self.vocab_size].map(|n| n as u64);

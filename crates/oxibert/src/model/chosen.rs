@@ -1,0 +1,196 @@
+//! The encoder where only some rows of its output are read: what training does.
+//!
+//! Heads read little of the last block's output: the first token of each sequence and, in pretraining, the masked tokens.
+//! The last block's keys and values need all rows below; its queries, the rest of its attention and its feed-forward layer
+//! go over the rows that are read alone. So it is attention of the chosen rows over a memory, as in a decoder.
+//! What comes out is the same as the whole encoder's, for less: with 15 % of the rows, a third of the last block.
+
+use oxibert_kernels::{self as kernels, Lookup};
+
+use super::Config;
+use super::encoder::{self, Encoder};
+use super::pass::{DropoutPlan, Keep};
+use super::tower::Activations;
+use crate::data::Batch;
+use crate::nn::attention::{Memory, Sequences};
+use crate::nn::sub_layer::{self, Dropouts, Flow, Given, SubLayer};
+use crate::nn::{Layout, fit};
+
+/// All blocks but the last, and the last one over chosen rows.
+#[derive(Debug, Clone)]
+pub(crate) struct ChosenRows {
+    below: Encoder,
+    /// Attention and feed-forward.
+    last: [SubLayer; 2],
+    /// The first dropout stream of the last block.
+    stream: usize,
+    /// H
+    hidden: usize,
+    last_learns: bool,
+}
+
+/// What a pass goes over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step<'b> {
+    pub(crate) batch: &'b Batch,
+    pub(crate) dropout: DropoutPlan,
+    pub(crate) keep: Keep,
+}
+
+/// The memory of a pass, reused from step to step.
+#[derive(Debug, Default)]
+pub(crate) struct ChosenState {
+    below: Activations,
+    /// The rows that are read, in order.
+    rows: Vec<u32>,
+    /// Where those of each sequence begin.
+    offsets: Vec<usize>,
+    /// R * H
+    length: usize,
+    /// [R, H] each: what the last block reads at these rows, what stands between its sub-layers, what it says.
+    x: Vec<f32>,
+    middle: Vec<f32>,
+    y: Vec<f32>,
+    states: [sub_layer::State; 2],
+    scratch: sub_layer::Scratch,
+    /// [N, H]
+    dhidden: Vec<f32>,
+}
+
+impl ChosenRows {
+    pub(crate) fn new(layout: &Layout, config: &Config) -> Self {
+        let last = config.num_hidden_layers - 1;
+        Self {
+            below: Encoder::new(layout, config).first(last),
+            last: encoder::block_over_memory(layout, config, last),
+            stream: Encoder::stream_of_block(last),
+            hidden: config.hidden_size,
+            last_learns: true,
+        }
+    }
+
+    /// The embeddings and the first `blocks` blocks learn nothing from now on.
+    pub(crate) fn freeze(&mut self, blocks: usize) {
+        let below = self.below.blocks();
+        self.last_learns = blocks <= below;
+        self.below.freeze(blocks.min(below));
+    }
+
+    /// Ids to the last layer's output at the first token of every sequence and at `rows`: see [`ChosenState::read`].
+    pub(crate) fn forward(
+        &self,
+        values: &[f32],
+        step: Step<'_>,
+        rows: impl Iterator<Item = u32>,
+        state: &mut ChosenState,
+    ) {
+        state.choose(step.batch, rows);
+        state.length = state.rows.len() * self.hidden;
+        let ChosenState { below, rows, offsets, length, x, middle, y, states: [first, second], scratch, .. } = state;
+        let hidden = self.below.forward(values, step.batch, step.dropout, step.keep, below, None);
+        let [x, middle, y] = [x, middle, y].map(|memory| fit(memory, *length));
+        kernels::embed(&[Lookup { table: hidden, ids: rows, scale: 1.0 }], self.hidden, x);
+        let sequences = sequences(offsets, hidden, step.batch);
+        let [attention, feed_forward] = self.dropouts(step.dropout);
+        let given = Given { x, sequences, dropouts: attention };
+        self.last[0].forward(values, given, x, first, scratch, middle, None);
+        let given = Given { x: middle, sequences, dropouts: feed_forward };
+        self.last[1].forward(values, given, middle, second, scratch, y, None);
+    }
+
+    /// `d`: the gradient of the rows that were read [R, H], used up.
+    pub(crate) fn backward(
+        &self,
+        values: &[f32],
+        gradients: &mut [f32],
+        step: Step<'_>,
+        state: &mut ChosenState,
+        d: &mut [f32],
+    ) {
+        if !self.last_learns {
+            return;
+        }
+        let ChosenState { below, rows, offsets, length, x, middle, states, scratch, dhidden, .. } = state;
+        let dhidden = fit(dhidden, step.batch.tokens() * self.hidden);
+        dhidden.fill(0.0);
+        let sequences = sequences(offsets, self.below.output(step.batch, below), step.batch);
+        let [attention, feed_forward] = self.dropouts(step.dropout);
+        let mut flow = Flow::new(&mut *d, None, Some(&mut *dhidden));
+        let given = Given { x: &middle[..*length], sequences, dropouts: feed_forward };
+        self.last[1].backward(values, gradients, given, &states[1], &mut flow, scratch);
+        let given = Given { x: &x[..*length], sequences, dropouts: attention };
+        self.last[0].backward(values, gradients, given, &states[0], &mut flow, scratch);
+        kernels::embed_backward(d, rows, 1.0, self.hidden, dhidden);
+        self.below.backward(values, gradients, step.batch, step.dropout, step.keep, below, dhidden);
+    }
+
+    fn dropouts(&self, plan: DropoutPlan) -> [Dropouts; 2] {
+        [plan.attention(self.stream), plan.feed_forward(self.stream + 2)]
+    }
+}
+
+fn sequences<'s>(offsets: &'s [usize], hidden: &'s [f32], batch: &'s Batch) -> Sequences<'s> {
+    Sequences { offsets, memory: Some(Memory { hidden, offsets: &batch.offsets }) }
+}
+
+impl ChosenState {
+    /// Chooses the first row of every sequence, and these.
+    fn choose(&mut self, batch: &Batch, rows: impl Iterator<Item = u32>) {
+        self.rows.clear();
+        self.rows.extend(batch.firsts().chain(rows));
+        self.rows.sort_unstable();
+        self.rows.dedup();
+        let Self { rows, offsets, .. } = self;
+        offsets.clear();
+        offsets.extend(batch.offsets.iter().map(|&end| rows.partition_point(|&row| (row as usize) < end)));
+    }
+
+    /// Where these rows stand among the chosen ones.
+    pub(crate) fn places(&self, rows: impl Iterator<Item = u32>, places: &mut Vec<u32>) {
+        let place = |row| self.rows.binary_search(&row).expect("only chosen rows are read") as u32;
+        places.clear();
+        places.extend(rows.map(place));
+    }
+
+    /// The chosen rows of the last layer's output [R, H], after a forward pass.
+    pub(crate) fn read(&self) -> &[f32] {
+        &self.y[..self.length]
+    }
+
+    /// How many numbers those are: R * H.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::names::{Parts, parameters};
+    use crate::model::tests::{batch_of, small};
+    use crate::nn::Params;
+
+    #[test]
+    fn chosen_rows_have_the_bits_of_the_whole_encoder() {
+        let config = small();
+        let layout = Layout::new(parameters(&config, Parts::PRETRAINING));
+        let values = Params::new(layout.clone(), &config, 3).values;
+        let batch = batch_of(&config, &[5, 1, 9]);
+        let mut activations = Activations::default();
+        let whole = Encoder::new(&layout, &config);
+        let whole = whole.forward(&values[..], &batch, DropoutPlan::OFF, Keep::Nothing, &mut activations, None);
+        let mut state = ChosenState::default();
+        let step = Step { batch: &batch, dropout: DropoutPlan::OFF, keep: Keep::Everything };
+        // Out of order, twice, and a first token that is chosen anyway.
+        ChosenRows::new(&layout, &config).forward(&values, step, [14, 3, 6, 3].into_iter(), &mut state);
+        assert_eq!(state.rows, [0, 3, 5, 6, 14]);
+        assert_eq!(state.offsets, [0, 2, 3, 5]);
+        let h = config.hidden_size;
+        for (read, &row) in state.read().chunks_exact(h).zip(&state.rows) {
+            assert_eq!(read, &whole[row as usize * h..][..h], "row {row}");
+        }
+        let mut places = Vec::new();
+        state.places([14, 0].into_iter(), &mut places);
+        assert_eq!(places, [4, 0]);
+    }
+}
