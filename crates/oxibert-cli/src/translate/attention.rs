@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 /// Side of a field, in units of the picture.
 const FIELD: usize = 18;
 /// Width of a narrow character of a label.
-const LETTER: usize = 8;
+const LETTER: usize = 9;
 /// Between labels and fields.
 const GAP: usize = 6;
 /// Below this share of a row's attention a field stays empty.

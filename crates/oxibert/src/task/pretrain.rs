@@ -52,6 +52,12 @@ pub struct PretrainOptions {
     pub keep: Keep,
 }
 
+impl PretrainOptions {
+    fn examples_of(&self, phase: usize) -> ExampleOptions {
+        ExampleOptions { length: self.phases[phase].length, ..self.examples.clone() }
+    }
+}
+
 /// A model in pretraining.
 pub struct Pretrain<'s> {
     model: Pretraining,
@@ -189,13 +195,14 @@ impl Learner for Pretrain<'_> {
 
     /// Budgets round the share of chosen tokens a little down in short sequences, and words that do not fit are passed over.
     fn consult(&self, doctor: &mut Doctor) -> Option<String> {
+        doctor.enter_part(self.phase);
         let MaskCounts { tokens, chosen, masked, random } = self.feed.counts();
         if tokens < COUNTED_TOKENS {
             return None;
         }
         let of_chosen = |count: u64| count as f64 / chosen.max(1) as f64;
-        let options = &self.options.examples;
-        let most = options.most_predictions() as f64 / self.options.phases[self.phase].length as f64;
+        let options = self.options.examples_of(self.phase);
+        let most = options.most_predictions() as f64 / options.length as f64;
         let wanted = MaskingShares {
             chosen: options.mask_rate.min(most),
             masked: 0.8,
@@ -263,8 +270,7 @@ fn feed<'s>(
     phase: usize,
     position: Position,
 ) -> Result<Feed<'s>> {
-    let length = options.phases[phase].length;
-    let examples = ExampleOptions { length, ..options.examples.clone() };
+    let examples = options.examples_of(phase);
     let feed = Feed::new(Examples::new(shards, training.to_vec(), ids, examples)?, position);
     if feed.epoch_length() == 0 {
         let problem = "not one example in them: every document has a single sentence, which has no order; choose the \

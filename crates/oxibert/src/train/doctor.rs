@@ -90,6 +90,8 @@ pub struct Doctor {
     patience: u64,
     norms: Median,
     rests: u32,
+    /// The part of the run that `loss` is of.
+    part: usize,
     loss: Recent,
     mlm_loss: Recent,
     /// Accuracy of the task with two sentences.
@@ -108,6 +110,7 @@ impl Doctor {
             patience: PATIENCE.1,
             norms: Median::default(),
             rests: 0,
+            part: 0,
             loss: Recent::default(),
             mlm_loss: Recent::default(),
             pairs: Recent::default(),
@@ -126,6 +129,14 @@ impl Doctor {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Says to which part of the run the next figures belong. Another part has other examples, such as longer ones: its loss
+    /// may begin higher without anything being wrong.
+    pub fn enter_part(&mut self, part: usize) {
+        if part != self.part {
+            (self.part, self.loss) = (part, Recent::default());
+        }
     }
 
     /// Compares the shares of masked tokens that a run really has with those it was asked for.

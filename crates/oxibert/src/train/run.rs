@@ -403,12 +403,11 @@ impl<'r> Run<'r> {
     fn tell(&mut self, event: &Event<'_>) -> Result<()> {
         self.watchers.iter_mut().try_for_each(|watcher| watcher.notice(event))?;
         let Some(doctor) = &mut self.doctor else { return Ok(()) };
-        let mut warnings = doctor.examine(event);
-        if matches!(event, Event::Log(_)) {
-            warnings.extend(self.learner.consult(doctor));
-        }
-        for text in &warnings {
-            let warning = Event::Warning { step: self.step, text };
+        // The learner first: it knows whether these figures can be compared with those before.
+        let told = if matches!(event, Event::Log(_)) { self.learner.consult(doctor) } else { None };
+        let warnings = doctor.examine(event).into_iter().chain(told);
+        for text in warnings {
+            let warning = Event::Warning { step: self.step, text: &text };
             self.watchers.iter_mut().try_for_each(|watcher| watcher.notice(&warning))?;
         }
         Ok(())

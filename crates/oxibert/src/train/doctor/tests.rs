@@ -38,6 +38,7 @@ impl Run {
             };
             self.said.extend(self.doctor.examine(&Event::Step(step.clone())));
             if number.is_multiple_of(10) {
+                self.doctor.enter_part(state.part);
                 self.said.extend(self.doctor.examine(&Event::Log(step)));
             }
             if number.is_multiple_of(100) {
@@ -66,6 +67,7 @@ struct State {
     norm: f64,
     figures: Vec<(&'static str, f64)>,
     held_out: f64,
+    part: usize,
 }
 
 /// A good run with noise: from 8 nats over the plateau to 2, the pairs from 50 % to 95 %.
@@ -79,6 +81,7 @@ fn healthy(step: u64, progress: f64) -> State {
         norm: 1.0 + 5.0 * (-20.0 * progress).exp() + (2.0 * noise(2)).exp(),
         figures: vec![("loss", loss + 0.3), ("mlm_loss", loss), ("nsp_accuracy", pairs)],
         held_out: trend + 0.4 + 0.05 * noise(3),
+        part: 0,
     }
 }
 
@@ -108,7 +111,7 @@ fn fine_tuning_to_almost_no_loss_is_healthy() {
     let said = Run::new(2_000).take(|step, progress| {
         let noise = unit(7, step);
         let loss = 0.7 * (-10.0 * progress).exp() + 0.1 * noise;
-        State { lr: 1e-5, norm: 1.0 + noise, figures: vec![("loss", loss)], held_out: 0.3 }
+        State { lr: 1e-5, norm: 1.0 + noise, figures: vec![("loss", loss)], held_out: 0.3, part: 0 }
     });
     assert_eq!(said, Vec::<String>::new());
 }
@@ -142,6 +145,15 @@ fn a_run_that_diverges() {
         _ => healthy(step, progress),
     });
     only(said, "far above its best of 2.");
+}
+
+#[test]
+fn another_part_may_begin_with_a_higher_loss() {
+    let said = Run::new(2_000).take(|step, progress| match step {
+        1_000.. => State { part: 1, ..with(healthy(step, progress), "loss", 7.5) },
+        _ => healthy(step, progress),
+    });
+    assert_eq!(said, Vec::<String>::new());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::axis::Unit;
 
 /// Names that runs give their numbers, as people call them.
-const NAMES: [(&str, &str, &str); 15] = [
+const NAMES: [(&str, &str, &str); 25] = [
     ("loss", "Loss", "损失"),
     ("accuracy", "Accuracy", "准确率"),
     ("mlm_loss", "Masked-token loss", "遮盖词损失"),
@@ -13,7 +13,17 @@ const NAMES: [(&str, &str, &str); 15] = [
     ("nsp_accuracy", "Next-sentence accuracy", "下一句准确率"),
     ("sop_loss", "Sentence-order loss", "句序损失"),
     ("sop_accuracy", "Sentence-order accuracy", "句序准确率"),
+    ("perplexity", "Perplexity", "困惑度"),
     ("f1", "F1", "F1 值"),
+    ("macro_f1", "Macro F1", "宏平均 F1"),
+    ("entity_f1", "Entity F1", "实体 F1"),
+    ("answer_f1", "Answer F1", "答案 F1"),
+    ("exact_match", "Exact match", "完全匹配率"),
+    ("matthews", "Matthews correlation", "马修斯相关系数"),
+    ("pearson", "Pearson correlation", "皮尔逊相关系数"),
+    ("spearman", "Spearman correlation", "斯皮尔曼相关系数"),
+    ("bleu", "BLEU", "BLEU 值"),
+    ("chrf", "chrF", "chrF 值"),
     ("precision", "Precision", "精确率"),
     ("recall", "Recall", "召回率"),
     (LR, "Learning rate", "学习率"),
