@@ -86,7 +86,9 @@ impl ChosenRows {
     ) {
         state.choose(step.batch, rows);
         state.length = state.rows.len() * self.hidden;
-        let ChosenState { below, rows, offsets, length, x, middle, y, states: [first, second], scratch, .. } = state;
+        let ChosenState {
+            below, rows, offsets, length, x, middle, y, states: [first, second], scratch, ..
+        } = state;
         let hidden = self.below.forward(values, step.batch, step.dropout, step.keep, below, None);
         let [x, middle, y] = [x, middle, y].map(|memory| fit(memory, *length));
         kernels::embed(&[Lookup { table: hidden, ids: rows, scale: 1.0 }], self.hidden, x);
@@ -167,18 +169,19 @@ impl ChosenState {
 mod tests {
     use super::*;
     use crate::model::names::{Parts, parameters};
-    use crate::model::tests::{batch_of, small};
+    use crate::model::tests::{config, data};
     use crate::nn::Params;
 
     #[test]
     fn chosen_rows_have_the_bits_of_the_whole_encoder() {
-        let config = small();
+        let config = config();
         let layout = Layout::new(parameters(&config, Parts::PRETRAINING));
         let values = Params::new(layout.clone(), &config, 3).values;
-        let batch = batch_of(&config, &[5, 1, 9]);
+        let batch = data(&[5, 1, 9], 1).0;
         let mut activations = Activations::default();
         let whole = Encoder::new(&layout, &config);
-        let whole = whole.forward(&values[..], &batch, DropoutPlan::OFF, Keep::Nothing, &mut activations, None);
+        let whole =
+            whole.forward(&values[..], &batch, DropoutPlan::OFF, Keep::Nothing, &mut activations, None);
         let mut state = ChosenState::default();
         let step = Step { batch: &batch, dropout: DropoutPlan::OFF, keep: Keep::Everything };
         // Out of order, twice, and a first token that is chosen anyway.

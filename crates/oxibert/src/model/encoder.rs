@@ -118,12 +118,7 @@ fn name(layer: usize, part: &str) -> String {
     format!("bert.encoder.layer.{layer}.{part}")
 }
 
-fn sub_layers(
-    layout: &Layout,
-    config: &Config,
-    layer: usize,
-    attention: Attention,
-) -> [SubLayer; PER_BLOCK] {
+fn sub_layers(layout: &Layout, config: &Config, layer: usize, attention: Attention) -> [SubLayer; PER_BLOCK] {
     let at = |part: &str| name(layer, part);
     let norm = |part: &str| NormPlace::new(layout, &at(part), config.layer_norm_eps);
     let feed_forward = FeedForward::new(

@@ -7,7 +7,7 @@ use crate::nn::{Layout, Params};
 use crate::random::Random;
 use crate::train::{Optimizer, OptimizerOptions};
 
-fn config() -> Config {
+pub(super) fn config() -> Config {
     Config {
         hidden_size: 24,
         num_attention_heads: 3,
@@ -19,7 +19,7 @@ fn config() -> Config {
 }
 
 /// Ragged sequences with masked places and next-sentence labels.
-fn data(lengths: &[usize], seed: u64) -> (Batch, Targets) {
+pub(super) fn data(lengths: &[usize], seed: u64) -> (Batch, Targets) {
     let mut random = Random::new(seed, "test batch", 0);
     let (mut batch, mut targets) = (Batch::new(), Targets::default());
     for &length in lengths {

@@ -332,5 +332,6 @@ fn add(figures: &mut Figures, losses: &Losses, batch: &Batch, targets: &Targets,
 
 /// The matrix products of a step; backward takes twice as many as forward.
 fn flops(config: &Config, batch: &Batch, targets: &Targets) -> u64 {
-    3 * (config.flops_of_chosen(batch, &targets.masked) + config.mlm_flops_per_token() * targets.masked.len() as u64)
+    3 * (config.flops_of_chosen(batch, &targets.masked)
+        + config.mlm_flops_per_token() * targets.masked.len() as u64)
 }
