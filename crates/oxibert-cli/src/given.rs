@@ -1,7 +1,8 @@
 //! Flags over defaults: which were given, whether a run that goes on was begun with them, and all of them in words.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The fields that are written down, by name. Flags that were not given are not.
@@ -10,6 +11,13 @@ pub(crate) fn fields(flags: &impl Serialize) -> Map<String, Value> {
         Ok(Value::Object(map)) => map,
         other => unreachable!("flags are an object: {other:?}"),
     }
+}
+
+/// These flags over defaults, which are an object.
+pub(crate) fn over<S: DeserializeOwned>(flags: &impl Serialize, defaults: Value) -> Result<S> {
+    let Value::Object(mut all) = defaults else { unreachable!("defaults are an object: {defaults}") };
+    all.extend(fields(flags));
+    serde_json::from_value(Value::Object(all)).context("flags")
 }
 
 /// Refuses flags that differ from what a run was begun with.

@@ -1,10 +1,12 @@
 //! `oxibert embed` from outside, with a tiny model of random weights.
 
+mod outside;
+
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use outside::oxibert;
 use oxibert::model::names::{self, Parts};
 use oxibert::model::{Config, checkpoint};
 use oxibert::nn::{Layout, Params};
@@ -29,21 +31,7 @@ fn write_model(directory: &Path, spoil: impl FnOnce(&mut Params)) {
 
 /// Exit code, standard output and standard error.
 fn run(directory: &Path, arguments: &[&str], input: &str) -> (i32, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_oxibert"))
-        .args(["embed", "--model", "."])
-        .args(arguments)
-        .current_dir(directory)
-        .env("COLUMNS", "100")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A run that is refused does not read its input.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    oxibert(directory, &[&["embed", "--model", "."], arguments].concat(), input.as_bytes())
 }
 
 fn rows(json_lines: &str) -> Vec<Vec<f32>> {

@@ -1,9 +1,9 @@
 //! `oxibert finetune lm` and `generate` from outside, with a model that knows four sentences.
 
+mod outside;
+
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -18,19 +18,7 @@ const TEXTS: [&str; 4] = [
 
 /// Exit code, standard output and standard error.
 fn oxibert(directory: &Path, arguments: &[&str], input: &str) -> (i32, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_oxibert"))
-        .args(arguments)
-        .current_dir(directory)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A run that is refused does not read its input.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    outside::oxibert(directory, arguments, input.as_bytes())
 }
 
 const TRAIN: [&str; 20] = [

@@ -1,10 +1,11 @@
 //! `oxibert prepare` from outside: what it writes, and what it refuses.
 
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
+mod outside;
 
+use std::fs;
+use std::path::Path;
+
+use outside::oxibert;
 use oxibert::data::shard::Shards;
 use oxibert::text::SPECIAL_TOKENS;
 use serde_json::Value;
@@ -23,20 +24,7 @@ fn room() -> tempfile::TempDir {
 
 /// Exit code, standard output and standard error.
 fn run(directory: &Path, arguments: &[&str], input: &[u8]) -> (i32, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_oxibert"))
-        .arg("prepare")
-        .args(arguments)
-        .current_dir(directory)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A run that is refused does not read its input.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    oxibert(directory, &[&["prepare"], arguments].concat(), input)
 }
 
 const USUAL: [&str; 4] = ["--vocab", "vocab.txt", "--out", "out"];

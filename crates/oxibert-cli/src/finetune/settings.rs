@@ -6,7 +6,7 @@ use oxibert::model::{Block, Config, Keep, Param};
 use oxibert::task::finetune::FinetuneOptions;
 use oxibert::train::{Form, OptimizerOptions, Schedule, ScheduleOptions};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::choices::{DecayChoice, warmup};
 use crate::given;
@@ -110,9 +110,7 @@ impl Flags {
             "layer_decay": 1.0, "freeze": null, "patience": null, "weight_decay": 0.01, "clip": 1.0, "dropout": null,
             "checkpointing": false, "seed": 42,
         });
-        let Value::Object(mut all) = defaults else { unreachable!("an object was written") };
-        all.extend(given::fields(self));
-        let settings: Settings = serde_json::from_value(Value::Object(all)).context("flags")?;
+        let settings: Settings = given::over(self, defaults)?;
         settings.check()?;
         Ok(settings)
     }

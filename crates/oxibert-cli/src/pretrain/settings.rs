@@ -1,6 +1,6 @@
 //! What a run is trained with: flags over defaults, kept in the run's directory, and compared when it goes on.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use oxibert::data::pretrain::{BatchSize, ExampleOptions, Objective};
 use oxibert::model::{Config, Keep};
 use oxibert::task::pretrain::{Phase, PretrainOptions};
@@ -8,7 +8,7 @@ use oxibert::train::{
     Algorithm, Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, Warmup, parse_duration,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::flags::{Flags, ObjectiveChoice, OptimizerChoice, Variant};
 use crate::choices::{DecayChoice, warmup};
@@ -59,19 +59,18 @@ impl Flags {
     pub(crate) fn decide(&self, width: usize, continued: bool) -> Result<Settings> {
         let mut all = defaults(width, continued);
         if self.time_budget.is_some() {
-            all.insert("steps".into(), Value::Null);
+            all["steps"] = Value::Null;
         }
         if self.batch_tokens.is_some() {
-            all.insert("batch".into(), Value::Null);
+            all["batch"] = Value::Null;
         }
-        all.extend(given::fields(self));
-        let settings: Settings = serde_json::from_value(Value::Object(all)).context("flags")?;
+        let settings: Settings = given::over(self, all)?;
         settings.check()?;
         Ok(settings)
     }
 }
 
-fn defaults(width: usize, continued: bool) -> Map<String, Value> {
+fn defaults(width: usize, continued: bool) -> Value {
     let lr = match width {
         _ if continued => CONTINUED_RATE,
         0..=256 => 1e-3,
@@ -79,7 +78,7 @@ fn defaults(width: usize, continued: bool) -> Map<String, Value> {
         _ => 1e-4,
     };
     let examples = ExampleOptions::default();
-    let all = json!({
+    json!({
         "steps": STEPS, "time_budget": null, "batch": 32, "batch_tokens": null, "accumulate": 1,
         "lr": lr, "warmup": 0.06, "decay": "linear", "optimizer": "adamw", "variant": "hf",
         "beta2": 0.999, "weight_decay": 0.01, "clip": 1.0, "dropout": null, "checkpointing": false,
@@ -87,11 +86,7 @@ fn defaults(width: usize, continued: bool) -> Map<String, Value> {
         "mask_rate": examples.mask_rate, "max_predictions": null, "short_probability": examples.short_probability,
         "whole_word": false, "ngram": examples.ngram, "static": false, "dupe": 10, "held_out": 0.01,
         "seed": examples.seed,
-    });
-    match all {
-        Value::Object(map) => map,
-        _ => unreachable!("an object was written"),
-    }
+    })
 }
 
 impl Settings {

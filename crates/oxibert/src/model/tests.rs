@@ -58,7 +58,7 @@ fn gradients(
     (losses, gradients)
 }
 
-/// (L(p + ev) - L(p - ev)) / 2e beside g.v, for one parameter at a time and with dropout (which is a function of its seed).
+/// With dropout, which is a function of its seed.
 #[test]
 fn gradients_are_finite_differences() {
     for activation in [Activation::Gelu, Activation::GeluTanh, Activation::Tanh] {
@@ -72,30 +72,38 @@ fn gradients_are_finite_differences() {
             let (model, values) = model(&config);
             let data = data(&[9, 4, 12], 1);
             let dropout = DropoutPlan::new(&config, 7);
-            let (_, gradient) = gradients(&model, &values, &data, dropout, Keep::Everything);
-            for (number, (param, range)) in model.layout().iter().enumerate() {
-                let mut random = Random::new(9, "direction", number as u64);
-                let direction: Vec<f32> = range.clone().map(|_| random.unit() as f32 - 0.5).collect();
-                let moved = |sign: f32| {
-                    let mut values = values.clone();
-                    values[range.clone()]
-                        .iter_mut()
-                        .zip(&direction)
-                        .for_each(|(value, d)| *value += sign * STEP * d);
-                    gradients(&model, &values, &data, dropout, Keep::Everything).0.total()
-                };
-                const STEP: f32 = 2e-3;
-                let expected = (moved(1.0) - moved(-1.0)) / (2.0 * f64::from(STEP));
-                let found: f64 =
-                    gradient[range.clone()].iter().zip(&direction).map(|(g, d)| f64::from(g * d)).sum();
-                let size = gradient[range].iter().map(|g| f64::from(g * g)).sum::<f64>().sqrt();
-                assert!(
-                    (expected - found).abs() < 0.01 * size.max(0.05),
-                    "{} {activation:?}: differences {expected}, gradient {found}, its norm {size}",
-                    param.name
-                );
-            }
+            let run = |values: &[f32]| gradients(&model, values, &data, dropout, Keep::Everything);
+            let loss = |values: &[f32]| run(values).0.total();
+            assert_differences(model.layout().iter(), &values, &run(&values).1, loss);
         }
+    }
+}
+
+/// (L(p + ev) - L(p - ev)) / 2e beside g.v, for one parameter at a time.
+pub(super) fn assert_differences<'p>(
+    params: impl Iterator<Item = (&'p names::Param, std::ops::Range<usize>)>,
+    values: &[f32],
+    gradient: &[f32],
+    loss: impl Fn(&[f32]) -> f64,
+) {
+    const STEP: f32 = 2e-3;
+    for (number, (param, range)) in params.enumerate() {
+        let mut random = Random::new(9, "direction", number as u64);
+        let direction: Vec<f32> = range.clone().map(|_| random.unit() as f32 - 0.5).collect();
+        let moved = |sign: f32| {
+            let mut values = values.to_vec();
+            let moved = values[range.clone()].iter_mut().zip(&direction);
+            moved.for_each(|(value, d)| *value += sign * STEP * d);
+            loss(&values)
+        };
+        let expected = (moved(1.0) - moved(-1.0)) / (2.0 * f64::from(STEP));
+        let found: f64 = gradient[range.clone()].iter().zip(&direction).map(|(g, d)| f64::from(g * d)).sum();
+        let size = gradient[range].iter().map(|g| f64::from(g * g)).sum::<f64>().sqrt();
+        assert!(
+            (expected - found).abs() < 0.01 * size.max(0.05),
+            "{}: differences {expected}, gradient {found}, its norm {size}",
+            param.name
+        );
     }
 }
 

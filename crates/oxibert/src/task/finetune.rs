@@ -3,18 +3,16 @@
 use std::path::Path;
 use std::time::Instant;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask::{Asked, ask, encode, fill};
 use super::{Item, Target, Task};
-use crate::data::pretrain::Position;
 use crate::data::{Batch, Order};
 use crate::model::{Config, DropoutPlan, Keep, TaskModel, TaskWork, checkpoint};
 use crate::nn::{Layout, tensors};
 use crate::random::Random;
 use crate::text::Tokenizer;
-use crate::train::{Better, Figures, Learner, Moment, Pass, Section};
+use crate::train::{Better, Figures, Learner, Moment, Pass, Section, read_position};
 use crate::{Error, Result};
 
 /// How labelled data are used.
@@ -187,10 +185,7 @@ impl<T: Task> Learner for Finetune<'_, T> {
     }
 
     fn seek(&mut self, position: &Value) -> Result<()> {
-        let position = Position::deserialize(position).map_err(|error| {
-            Error::setting("position", format!("the checkpoint's place in the data: {error}"))
-        })?;
-        self.order.seek(position)
+        self.order.seek(read_position(position)?)
     }
 
     fn save(&self, values: &[f32], directory: &Path) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::model::{Config, DropoutPlan, Keep, Losses, Pretraining, Work, checkpo
 use crate::nn::{Layout, tensors};
 use crate::random::Random;
 use crate::text::Tokenizer;
-use crate::train::{Better, Doctor, Figures, Learner, MaskingShares, Moment, Pass};
+use crate::train::{Better, Doctor, Figures, Learner, MaskingShares, Moment, Pass, read_position};
 use crate::{Error, Result};
 
 /// Tokens of a batch that is only measured.
@@ -184,9 +184,7 @@ impl Learner for Pretrain<'_> {
     }
 
     fn seek(&mut self, position: &Value) -> Result<()> {
-        let place = Place::deserialize(position).map_err(|error| {
-            Error::setting("position", format!("the checkpoint's place in the data: {error}"))
-        })?;
+        let place: Place = read_position(position)?;
         if place.phase >= self.options.phases.len() {
             return Err(Error::setting("position", format!("phase {} does not exist", place.phase)));
         }

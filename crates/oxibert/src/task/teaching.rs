@@ -4,15 +4,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::data::pretrain::Position;
 use crate::data::{Order, by_budget};
 use crate::model::{DropoutPlan, Keep, TokenLoss, Training};
 use crate::nn::Layout;
 use crate::random::Random;
-use crate::train::{Better, Figures, Learner, Moment, Pass};
+use crate::train::{Better, Figures, Learner, Moment, Pass, read_position};
 use crate::{Error, Result};
 
 /// Tokens of a batch that is only measured.
@@ -228,10 +226,7 @@ impl<S: Speaker> Learner for Teaching<S> {
     }
 
     fn seek(&mut self, position: &Value) -> Result<()> {
-        let position = Position::deserialize(position).map_err(|error| {
-            Error::setting("position", format!("the checkpoint's place in the data: {error}"))
-        })?;
-        self.order.seek(position)
+        self.order.seek(read_position(position)?)
     }
 
     fn save(&self, values: &[f32], directory: &Path) -> Result<()> {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Doctor, Figures};
-use crate::Result;
 use crate::nn::Layout;
+use crate::{Error, Result};
 
 /// Where a run stands when a pass begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,4 +80,10 @@ pub trait Learner {
 
     /// Writes the model's files into a directory.
     fn save(&self, values: &[f32], directory: &Path) -> Result<()>;
+}
+
+/// What [`Learner::position`] wrote, read again.
+pub(crate) fn read_position<P: DeserializeOwned>(position: &Value) -> Result<P> {
+    P::deserialize(position)
+        .map_err(|error| Error::setting("position", format!("the checkpoint's place in the data: {error}")))
 }

@@ -20,6 +20,7 @@ pub use doctor::{Doctor, DoctorOptions, MaskingShares};
 pub use events::{Begin, Evaluation, Event, Step, Watcher};
 pub use figures::Figures;
 pub use journal::Journal;
+pub(crate) use learner::read_position;
 pub use learner::{Better, Learner, Moment, Pass};
 pub use optimizer::{Algorithm, Optimizer, OptimizerOptions};
 pub use report::{About, Baseline, Body, Report, Section};

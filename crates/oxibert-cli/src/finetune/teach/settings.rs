@@ -6,7 +6,7 @@ use oxibert::model::Keep;
 use oxibert::task::teaching::TeachOptions;
 use oxibert::train::{Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, parse_duration};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::choices::{DecayChoice, warmup};
 use crate::given;
@@ -114,9 +114,7 @@ impl Flags {
             "decay": "inverse-sqrt", "patience": null, "smoothing": smoothing, "dropout": null, "weight_decay": 0.0,
             "clip": 1.0, "checkpointing": false, "seed": 42,
         });
-        let Value::Object(mut all) = defaults else { unreachable!("an object was written") };
-        all.extend(given::fields(self));
-        let settings: Settings = serde_json::from_value(Value::Object(all)).context("flags")?;
+        let settings: Settings = given::over(self, defaults)?;
         settings.check()?;
         Ok(settings)
     }

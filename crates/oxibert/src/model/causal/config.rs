@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::model::config::{Activation, Fields, in_file, parse_object, read_object, save_object};
+use crate::model::config::{Activation, Fields, Keys, configured, parse_object, read_object, save_object};
 use crate::model::config::{PRESET_SIZES, PRESETS, preset_number};
 use crate::model::config::{check_deviation, check_epsilon, check_rates, check_sizes};
 use crate::model::pass::Rates;
@@ -88,9 +88,7 @@ impl Config {
     }
 
     fn from_object(object: Map<String, Value>, path: &Path) -> Result<Self> {
-        let config =
-            read(Fields::new(object, "GPT-2")).map_err(|problem| Error::content(path, None, problem))?;
-        config.check().map(|()| config).map_err(|error| in_file(error, path))
+        configured(Fields::new(object, "GPT-2"), path, read, Self::check)
     }
 
     /// Writes a `config.json` atomically, its keys in order, as `transformers` does.
@@ -101,29 +99,25 @@ impl Config {
 
     /// The keys and values of `config.json`.
     pub fn to_json(&self) -> BTreeMap<String, Value> {
-        let mut keys: BTreeMap<String, Value> = self.other.clone().into_iter().collect();
-        let mut set = |name: &str, value: Value| drop(keys.insert(name.to_owned(), value));
-        set("model_type", "gpt2".into());
-        set("architectures", vec!["GPT2LMHeadModel"].into());
-        set("vocab_size", self.vocab_size.into());
-        set("n_positions", self.n_positions.into());
-        set("n_embd", self.n_embd.into());
-        set("n_layer", self.n_layer.into());
-        set("n_head", self.n_head.into());
-        set("n_inner", self.n_inner.into());
-        set("activation_function", self.activation_function.name().into());
-        set("resid_pdrop", self.resid_pdrop.into());
-        set("embd_pdrop", self.embd_pdrop.into());
-        set("attn_pdrop", self.attn_pdrop.into());
-        set("layer_norm_epsilon", self.layer_norm_epsilon.into());
-        set("initializer_range", self.initializer_range.into());
-        set("tie_word_embeddings", self.tie_word_embeddings.into());
-        set("bos_token_id", self.bos_token_id.into());
-        set("eos_token_id", self.eos_token_id.into());
-        // We write f32; `transformers` makes the model in the type that stands here.
-        set("torch_dtype", "float32".into());
-        keys.remove("dtype");
-        keys
+        let mut keys = Keys::over(&self.other);
+        keys.set("model_type", "gpt2");
+        keys.set("architectures", vec!["GPT2LMHeadModel"]);
+        keys.set("vocab_size", self.vocab_size);
+        keys.set("n_positions", self.n_positions);
+        keys.set("n_embd", self.n_embd);
+        keys.set("n_layer", self.n_layer);
+        keys.set("n_head", self.n_head);
+        keys.set("n_inner", self.n_inner);
+        keys.set("activation_function", self.activation_function.name());
+        keys.set("resid_pdrop", self.resid_pdrop);
+        keys.set("embd_pdrop", self.embd_pdrop);
+        keys.set("attn_pdrop", self.attn_pdrop);
+        keys.set("layer_norm_epsilon", self.layer_norm_epsilon);
+        keys.set("initializer_range", self.initializer_range);
+        keys.set("tie_word_embeddings", self.tie_word_embeddings);
+        keys.set("bos_token_id", self.bos_token_id);
+        keys.set("eos_token_id", self.eos_token_id);
+        keys.finish()
     }
 
     /// Width inside the feed-forward layers, I.

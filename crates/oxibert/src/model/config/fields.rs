@@ -100,6 +100,39 @@ impl Fields {
     }
 }
 
+/// A configuration that is read from a file's keys by `read`, and checked; what is wrong is told of the file.
+pub(in crate::model) fn configured<C>(
+    fields: Fields,
+    path: &Path,
+    read: impl FnOnce(Fields) -> Result<C, String>,
+    check: impl FnOnce(&C) -> Result<()>,
+) -> Result<C> {
+    let config = read(fields).map_err(|problem| Error::content(path, None, problem))?;
+    check(&config).map(|()| config).map_err(|error| in_file(error, path))
+}
+
+/// The keys of a `config.json` on their way out.
+pub(in crate::model) struct Keys(BTreeMap<String, Value>);
+
+impl Keys {
+    /// Over the keys that were not ours.
+    pub(in crate::model) fn over(other: &Map<String, Value>) -> Self {
+        let mut keys = Self(other.clone().into_iter().collect());
+        // We write f32; `transformers` makes the model in the type that stands here.
+        keys.set("torch_dtype", "float32");
+        keys.0.remove("dtype");
+        keys
+    }
+
+    pub(in crate::model) fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    pub(in crate::model) fn finish(self) -> BTreeMap<String, Value> {
+        self.0
+    }
+}
+
 /// Loads a JSON object of a sensible size.
 pub(in crate::model) fn read_object(path: &Path) -> Result<Map<String, Value>> {
     let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
@@ -119,7 +152,7 @@ pub(in crate::model) fn parse_object(bytes: &[u8], path: &Path) -> Result<Map<St
 }
 
 /// A setting that cannot work, told as a problem of the file that it stands in.
-pub(in crate::model) fn in_file(error: Error, path: &Path) -> Error {
+fn in_file(error: Error, path: &Path) -> Error {
     match error {
         Error::Setting { name, problem } => Error::content(path, None, format!("{name}: {problem}")),
         other => other,

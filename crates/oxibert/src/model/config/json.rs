@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, in_file, parse_object, read_object, save_object, short};
+use super::fields::{Fields, Keys, configured, parse_object, read_object, save_object, short};
 use super::{Activation, Config, Positions};
-use crate::{Error, Result};
+use crate::Result;
 
 /// Our own keys, for what no other library has.
 const HEAD_ACT: &str = "oxibert_head_act";
@@ -25,9 +25,7 @@ impl Config {
     }
 
     fn from_object(object: Map<String, Value>, path: &Path) -> Result<Self> {
-        let read = Fields::new(object, "BERT").config();
-        let config = read.map_err(|problem| Error::content(path, None, problem))?;
-        config.check().map(|()| config).map_err(|error| in_file(error, path))
+        configured(Fields::new(object, "BERT"), path, Fields::config, Self::check)
     }
 
     /// Writes a `config.json` atomically, its keys in order, as `transformers` does.
@@ -38,53 +36,48 @@ impl Config {
 
     /// The keys and values of `config.json`.
     pub fn to_json(&self) -> BTreeMap<String, Value> {
-        let mut keys: BTreeMap<String, Value> = self.other.clone().into_iter().collect();
-        let mut set = |name: &str, value: Value| drop(keys.insert(name.to_owned(), value));
-        set("model_type", "bert".into());
-        set("vocab_size", self.vocab_size.into());
-        set("hidden_size", self.hidden_size.into());
-        set("num_hidden_layers", self.num_hidden_layers.into());
-        set("num_attention_heads", self.num_attention_heads.into());
-        set("intermediate_size", self.intermediate_size.into());
-        set("hidden_act", self.hidden_act.name().into());
-        set("hidden_dropout_prob", self.hidden_dropout_prob.into());
-        set("attention_probs_dropout_prob", self.attention_probs_dropout_prob.into());
-        set("classifier_dropout", self.classifier_dropout.into());
-        set("max_position_embeddings", self.max_position_embeddings.into());
-        set("type_vocab_size", self.type_vocab_size.into());
-        set("position_embedding_type", "absolute".into());
-        set("initializer_range", self.initializer_range.into());
-        set("layer_norm_eps", self.layer_norm_eps.into());
-        set("pad_token_id", self.pad_token_id.into());
-        set("tie_word_embeddings", self.tie_word_embeddings.into());
-        // We write f32; `transformers` makes the model in the type that stands here.
-        set("torch_dtype", "float32".into());
-        keys.remove("dtype");
+        let mut keys = Keys::over(&self.other);
+        keys.set("model_type", "bert");
+        keys.set("vocab_size", self.vocab_size);
+        keys.set("hidden_size", self.hidden_size);
+        keys.set("num_hidden_layers", self.num_hidden_layers);
+        keys.set("num_attention_heads", self.num_attention_heads);
+        keys.set("intermediate_size", self.intermediate_size);
+        keys.set("hidden_act", self.hidden_act.name());
+        keys.set("hidden_dropout_prob", self.hidden_dropout_prob);
+        keys.set("attention_probs_dropout_prob", self.attention_probs_dropout_prob);
+        keys.set("classifier_dropout", self.classifier_dropout);
+        keys.set("max_position_embeddings", self.max_position_embeddings);
+        keys.set("type_vocab_size", self.type_vocab_size);
+        keys.set("position_embedding_type", "absolute");
+        keys.set("initializer_range", self.initializer_range);
+        keys.set("layer_norm_eps", self.layer_norm_eps);
+        keys.set("pad_token_id", self.pad_token_id);
+        keys.set("tie_word_embeddings", self.tie_word_embeddings);
         self.add_optional(&mut keys);
-        keys
+        keys.finish()
     }
 
-    fn add_optional(&self, keys: &mut BTreeMap<String, Value>) {
-        let mut set = |name: &str, value: Value| drop(keys.insert(name.to_owned(), value));
+    fn add_optional(&self, keys: &mut Keys) {
         if !self.architectures.is_empty() {
-            set("architectures", self.architectures.clone().into());
+            keys.set("architectures", self.architectures.clone());
         }
         if self.head_act != self.hidden_act {
-            set(HEAD_ACT, self.head_act.name().into());
+            keys.set(HEAD_ACT, self.head_act.name());
         }
         if self.position_embedding_type == Positions::Sinusoidal {
-            set(POSITIONS, "sinusoidal".into());
+            keys.set(POSITIONS, "sinusoidal");
         }
         if let Some(kind) = &self.problem_type {
-            set("problem_type", kind.clone().into());
+            keys.set("problem_type", kind.clone());
         }
         if !self.labels.is_empty() {
             let labels = || self.labels.iter().enumerate();
             let by_id: Map<_, _> =
                 labels().map(|(id, label)| (id.to_string(), label.clone().into())).collect();
             let by_label: Map<_, _> = labels().map(|(id, label)| (label.clone(), id.into())).collect();
-            set("id2label", by_id.into());
-            set("label2id", by_label.into());
+            keys.set("id2label", by_id);
+            keys.set("label2id", by_label);
         }
     }
 }

@@ -8,7 +8,7 @@ mod json;
 
 use serde_json::{Map, Value};
 
-pub(super) use fields::{Fields, in_file, parse_object, read_object, save_object};
+pub(super) use fields::{Fields, Keys, configured, parse_object, read_object, save_object};
 
 use super::names::{self, Parts};
 use crate::data::Batch;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::data::Batch;
-use crate::model::config::{Activation, Fields, in_file, parse_object, read_object, save_object};
+use crate::model::config::{Activation, Fields, Keys, configured, parse_object, read_object, save_object};
 use crate::model::config::{check_deviation, check_rates, check_sizes, preset_number};
 use crate::model::pass::Rates;
 use crate::text::SpecialIds;
@@ -126,9 +126,7 @@ impl Config {
     }
 
     fn from_object(object: Map<String, Value>, path: &Path) -> Result<Self> {
-        let config =
-            read(Fields::new(object, "Marian")).map_err(|problem| Error::content(path, None, problem))?;
-        config.check().map(|()| config).map_err(|error| in_file(error, path))
+        configured(Fields::new(object, "Marian"), path, read, Self::check)
     }
 
     /// Writes a `config.json` atomically, its keys in order, as `transformers` does.
@@ -139,38 +137,34 @@ impl Config {
 
     /// The keys and values of `config.json`.
     pub fn to_json(&self) -> BTreeMap<String, Value> {
-        let mut keys: BTreeMap<String, Value> = self.other.clone().into_iter().collect();
-        let mut set = |name: &str, value: Value| drop(keys.insert(name.to_owned(), value));
-        set("model_type", "marian".into());
-        set("architectures", vec!["MarianMTModel"].into());
-        set("is_encoder_decoder", true.into());
-        set("vocab_size", self.vocab_size.into());
-        set("decoder_vocab_size", self.decoder_vocab_size.into());
-        set("d_model", self.d_model.into());
-        set("encoder_layers", self.encoder_layers.into());
-        set("encoder_attention_heads", self.encoder_attention_heads.into());
-        set("encoder_ffn_dim", self.encoder_ffn_dim.into());
-        set("decoder_layers", self.decoder_layers.into());
-        set("decoder_attention_heads", self.decoder_attention_heads.into());
-        set("decoder_ffn_dim", self.decoder_ffn_dim.into());
-        set("activation_function", self.activation_function.name().into());
-        set("dropout", self.dropout.into());
-        set("attention_dropout", self.attention_dropout.into());
-        set("max_position_embeddings", self.max_position_embeddings.into());
-        set("scale_embedding", self.scale_embedding.into());
-        set("share_encoder_decoder_embeddings", self.share_encoder_decoder_embeddings.into());
-        set("tie_word_embeddings", self.tie_word_embeddings.into());
-        set("normalize_before", self.normalize_before.into());
-        set("init_std", self.init_std.into());
-        set("pad_token_id", self.pad_token_id.into());
-        set("eos_token_id", self.eos_token_id.into());
-        set("forced_eos_token_id", self.eos_token_id.into());
-        set("bos_token_id", Value::Null);
-        set("decoder_start_token_id", self.decoder_start_token_id.into());
-        // We write f32; `transformers` makes the model in the type that stands here.
-        set("torch_dtype", "float32".into());
-        keys.remove("dtype");
-        keys
+        let mut keys = Keys::over(&self.other);
+        keys.set("model_type", "marian");
+        keys.set("architectures", vec!["MarianMTModel"]);
+        keys.set("is_encoder_decoder", true);
+        keys.set("vocab_size", self.vocab_size);
+        keys.set("decoder_vocab_size", self.decoder_vocab_size);
+        keys.set("d_model", self.d_model);
+        keys.set("encoder_layers", self.encoder_layers);
+        keys.set("encoder_attention_heads", self.encoder_attention_heads);
+        keys.set("encoder_ffn_dim", self.encoder_ffn_dim);
+        keys.set("decoder_layers", self.decoder_layers);
+        keys.set("decoder_attention_heads", self.decoder_attention_heads);
+        keys.set("decoder_ffn_dim", self.decoder_ffn_dim);
+        keys.set("activation_function", self.activation_function.name());
+        keys.set("dropout", self.dropout);
+        keys.set("attention_dropout", self.attention_dropout);
+        keys.set("max_position_embeddings", self.max_position_embeddings);
+        keys.set("scale_embedding", self.scale_embedding);
+        keys.set("share_encoder_decoder_embeddings", self.share_encoder_decoder_embeddings);
+        keys.set("tie_word_embeddings", self.tie_word_embeddings);
+        keys.set("normalize_before", self.normalize_before);
+        keys.set("init_std", self.init_std);
+        keys.set("pad_token_id", self.pad_token_id);
+        keys.set("eos_token_id", self.eos_token_id);
+        keys.set("forced_eos_token_id", self.eos_token_id);
+        keys.set("bos_token_id", Value::Null);
+        keys.set("decoder_start_token_id", self.decoder_start_token_id);
+        keys.finish()
     }
 
     /// Refuses a batch that one side of the model cannot take: ids or positions beyond its tables, empty sequences.
