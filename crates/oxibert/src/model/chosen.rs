@@ -1,4 +1,4 @@
-//! The encoder where only some rows of its output are read: what training does.
+//! The encoder where only some rows of its output are read: in training, and where sequences are classified.
 //!
 //! Heads read little of the last block's output: the first token of each sequence and, in pretraining, the masked tokens.
 //! The last block's keys and values need all rows below; its queries, the rest of its attention and its feed-forward layer
@@ -9,12 +9,13 @@ use oxibert_kernels::{self as kernels, Lookup};
 
 use super::Config;
 use super::encoder::{self, Encoder};
+use super::lanes::Lanes;
 use super::pass::{DropoutPlan, Keep};
 use super::tower::Activations;
 use crate::data::Batch;
 use crate::nn::attention::{Memory, Sequences};
 use crate::nn::sub_layer::{self, Dropouts, Flow, Given, SubLayer};
-use crate::nn::{Layout, fit};
+use crate::nn::{Layout, Numbers, fit};
 
 /// All blocks but the last, and the last one over chosen rows.
 #[derive(Debug, Clone)]
@@ -41,6 +42,14 @@ pub(crate) struct Step<'b> {
 #[derive(Debug, Default)]
 pub(crate) struct ChosenState {
     below: Activations,
+    last: Last,
+    /// [N, H]
+    dhidden: Vec<f32>,
+}
+
+/// The last block's part of it.
+#[derive(Debug, Default)]
+struct Last {
     /// The rows that are read, in order.
     rows: Vec<u32>,
     /// Where those of each sequence begin.
@@ -53,8 +62,6 @@ pub(crate) struct ChosenState {
     y: Vec<f32>,
     states: [sub_layer::State; 2],
     scratch: sub_layer::Scratch,
-    /// [N, H]
-    dhidden: Vec<f32>,
 }
 
 impl ChosenRows {
@@ -84,20 +91,44 @@ impl ChosenRows {
         rows: impl Iterator<Item = u32>,
         state: &mut ChosenState,
     ) {
-        state.choose(step.batch, rows);
-        state.length = state.rows.len() * self.hidden;
-        let ChosenState {
-            below, rows, offsets, length, x, middle, y, states: [first, second], scratch, ..
-        } = state;
+        let ChosenState { below, last, .. } = state;
+        last.choose(step.batch, rows);
         let hidden = self.below.forward(values, step.batch, step.dropout, step.keep, below, None);
+        self.finish(values, hidden, step.batch, step.dropout, last);
+    }
+
+    /// The same with nothing dropped and nothing kept, for the first tokens alone.
+    pub(crate) fn forward_firsts<N: Numbers + ?Sized>(
+        &self,
+        numbers: &N,
+        batch: &Batch,
+        lanes: &mut Lanes,
+        state: &mut ChosenState,
+    ) {
+        state.last.choose(batch, std::iter::empty());
+        let hidden = lanes.forward(&self.below, numbers, batch);
+        self.finish(numbers, hidden, batch, DropoutPlan::OFF, &mut state.last);
+    }
+
+    /// The last block: `hidden` [N, H] to the chosen rows of its output.
+    fn finish<N: Numbers + ?Sized>(
+        &self,
+        numbers: &N,
+        hidden: &[f32],
+        batch: &Batch,
+        dropout: DropoutPlan,
+        last: &mut Last,
+    ) {
+        last.length = last.rows.len() * self.hidden;
+        let Last { rows, offsets, length, x, middle, y, states: [first, second], scratch } = last;
         let [x, middle, y] = [x, middle, y].map(|memory| fit(memory, *length));
         kernels::embed(&[Lookup { table: hidden, ids: rows, scale: 1.0 }], self.hidden, x);
-        let sequences = sequences(offsets, hidden, step.batch);
-        let [attention, feed_forward] = self.dropouts(step.dropout);
+        let sequences = sequences(offsets, hidden, batch);
+        let [attention, feed_forward] = self.dropouts(dropout);
         let given = Given { x, sequences, dropouts: attention };
-        self.last[0].forward(values, given, x, first, scratch, middle, None);
+        self.last[0].forward(numbers, given, x, first, scratch, middle, None);
         let given = Given { x: middle, sequences, dropouts: feed_forward };
-        self.last[1].forward(values, given, middle, second, scratch, y, None);
+        self.last[1].forward(numbers, given, middle, second, scratch, y, None);
     }
 
     /// `d`: the gradient of the rows that were read [R, H], used up.
@@ -112,7 +143,8 @@ impl ChosenRows {
         if !self.last_learns {
             return;
         }
-        let ChosenState { below, rows, offsets, length, x, middle, states, scratch, dhidden, .. } = state;
+        let ChosenState { below, last, dhidden } = state;
+        let Last { rows, offsets, length, x, middle, states, scratch, .. } = last;
         let dhidden = fit(dhidden, step.batch.tokens() * self.hidden);
         dhidden.fill(0.0);
         let sequences = sequences(offsets, self.below.output(step.batch, below), step.batch);
@@ -135,7 +167,7 @@ fn sequences<'s>(offsets: &'s [usize], hidden: &'s [f32], batch: &'s Batch) -> S
     Sequences { offsets, memory: Some(Memory { hidden, offsets: &batch.offsets }) }
 }
 
-impl ChosenState {
+impl Last {
     /// Chooses the first row of every sequence, and these.
     fn choose(&mut self, batch: &Batch, rows: impl Iterator<Item = u32>) {
         self.rows.clear();
@@ -146,22 +178,24 @@ impl ChosenState {
         offsets.clear();
         offsets.extend(batch.offsets.iter().map(|&end| rows.partition_point(|&row| (row as usize) < end)));
     }
+}
 
+impl ChosenState {
     /// Where these rows stand among the chosen ones.
     pub(crate) fn places(&self, rows: impl Iterator<Item = u32>, places: &mut Vec<u32>) {
-        let place = |row| self.rows.binary_search(&row).expect("only chosen rows are read") as u32;
+        let place = |row| self.last.rows.binary_search(&row).expect("only chosen rows are read") as u32;
         places.clear();
         places.extend(rows.map(place));
     }
 
     /// The chosen rows of the last layer's output [R, H], after a forward pass.
     pub(crate) fn read(&self) -> &[f32] {
-        &self.y[..self.length]
+        &self.last.y[..self.last.length]
     }
 
     /// How many numbers those are: R * H.
     pub(crate) fn length(&self) -> usize {
-        self.length
+        self.last.length
     }
 }
 
@@ -186,10 +220,10 @@ mod tests {
         let step = Step { batch: &batch, dropout: DropoutPlan::OFF, keep: Keep::Everything };
         // Out of order, twice, and a first token that is chosen anyway.
         ChosenRows::new(&layout, &config).forward(&values, step, [14, 3, 6, 3].into_iter(), &mut state);
-        assert_eq!(state.rows, [0, 3, 5, 6, 14]);
-        assert_eq!(state.offsets, [0, 2, 3, 5]);
+        assert_eq!(state.last.rows, [0, 3, 5, 6, 14]);
+        assert_eq!(state.last.offsets, [0, 2, 3, 5]);
         let h = config.hidden_size;
-        for (read, &row) in state.read().chunks_exact(h).zip(&state.rows) {
+        for (read, &row) in state.read().chunks_exact(h).zip(&state.last.rows) {
             assert_eq!(read, &whole[row as usize * h..][..h], "row {row}");
         }
         let mut places = Vec::new();

@@ -55,11 +55,18 @@ impl Head {
 pub struct TaskModel {
     config: Config,
     layout: Layout,
-    encoder: Encoder,
-    /// The same, for the training of a head that reads first tokens alone, with its pooler.
-    first_tokens: Option<(ChosenRows, Pooler)>,
+    body: Body,
     dense: Linear,
     head: Head,
+}
+
+/// What a head stands on.
+#[derive(Debug, Clone)]
+enum Body {
+    /// All tokens of the last layer's output.
+    Tokens(Encoder),
+    /// The first token of each sequence, pooled; the last block is not computed for the others.
+    FirstTokens(ChosenRows, Pooler),
 }
 
 /// The memory of a step: it grows to the largest batch and then stays.
@@ -69,21 +76,13 @@ pub struct TaskWork {
     chosen: ChosenState,
     lanes: Lanes,
     pooler: PoolerState,
+    /// Where the first token of each sequence is read.
     firsts: Vec<u32>,
     /// What the head reads, after dropout.
     x: Vec<f32>,
     logits: Vec<f32>,
     dx: Vec<f32>,
     dread: Vec<f32>,
-}
-
-/// The part of it that is behind the encoder.
-struct Heads<'w> {
-    pooler: &'w mut PoolerState,
-    /// Where the first token of each sequence is read.
-    firsts: &'w [u32],
-    x: &'w mut Vec<f32>,
-    logits: &'w mut Vec<f32>,
 }
 
 impl TaskModel {
@@ -97,8 +96,10 @@ impl TaskModel {
         });
         let layout = Layout::new(params);
         Self {
-            encoder: Encoder::new(&layout, config),
-            first_tokens: pooled.then(|| (ChosenRows::new(&layout, config), Pooler::new(&layout))),
+            body: match pooled {
+                true => Body::FirstTokens(ChosenRows::new(&layout, config), Pooler::new(&layout)),
+                false => Body::Tokens(Encoder::new(&layout, config)),
+            },
             dense: Linear::new(&layout, head.name()),
             config: config.clone(),
             layout,
@@ -109,9 +110,9 @@ impl TaskModel {
     /// The model whose embeddings and first `blocks` blocks do not learn; with none, only the embeddings do not.
     #[must_use]
     pub fn frozen(mut self, blocks: usize) -> Self {
-        self.encoder.freeze(blocks);
-        if let Some((encoder, _)) = &mut self.first_tokens {
-            encoder.freeze(blocks);
+        match &mut self.body {
+            Body::Tokens(encoder) => encoder.freeze(blocks),
+            Body::FirstTokens(encoder, _) => encoder.freeze(blocks),
         }
         self
     }
@@ -152,11 +153,16 @@ impl TaskModel {
         batch: &Batch,
         work: &'w mut TaskWork,
     ) -> &'w mut [f32] {
-        let TaskWork { lanes, pooler, firsts, x, logits, .. } = work;
-        let hidden = lanes.forward(&self.encoder, numbers, batch);
-        firsts.clear();
-        firsts.extend(batch.firsts());
-        self.say(numbers, batch, hidden, DropoutPlan::OFF, Heads { pooler, firsts, x, logits })
+        let TaskWork { lanes, chosen, pooler, firsts, x, logits, .. } = work;
+        let read = match &self.body {
+            Body::Tokens(encoder) => lanes.forward(encoder, numbers, batch),
+            Body::FirstTokens(encoder, layer) => {
+                encoder.forward_firsts(numbers, batch, lanes, chosen);
+                chosen.places(batch.firsts(), firsts);
+                layer.forward(numbers, chosen.read(), firsts, pooler)
+            }
+        };
+        self.say(numbers, batch, read, DropoutPlan::OFF, x, logits)
     }
 
     /// Adds the gradient of a loss to `gradients` and returns what `loss` does: it turns the logits into the loss's gradient.
@@ -180,9 +186,11 @@ impl TaskModel {
         let dx = fit(dx, rows * hidden);
         self.dense.backward_input(values, dlogits, false, dx);
         kernels::dropout(dx, hidden, self.dropout(dropout));
-        match &self.first_tokens {
-            None => self.encoder.backward(values, gradients, batch, dropout, keep, activations, dx),
-            Some((encoder, layer)) => {
+        match &self.body {
+            Body::Tokens(encoder) => {
+                encoder.backward(values, gradients, batch, dropout, keep, activations, dx);
+            }
+            Body::FirstTokens(encoder, layer) => {
                 let dread = fit(dread, chosen.length());
                 dread.fill(0.0);
                 layer.backward(values, gradients, firsts, pooler, dx, dread);
@@ -201,31 +209,27 @@ impl TaskModel {
         work: &'w mut TaskWork,
     ) -> &'w mut [f32] {
         let TaskWork { activations, chosen, pooler, firsts, x, logits, .. } = work;
-        let read = match &self.first_tokens {
-            None => self.encoder.forward(values, batch, dropout, keep, activations, None),
-            Some((encoder, _)) => {
+        let read = match &self.body {
+            Body::Tokens(encoder) => encoder.forward(values, batch, dropout, keep, activations, None),
+            Body::FirstTokens(encoder, layer) => {
                 encoder.forward(values, Step { batch, dropout, keep }, std::iter::empty(), chosen);
                 chosen.places(batch.firsts(), firsts);
-                chosen.read()
+                layer.forward(values, chosen.read(), firsts, pooler)
             }
         };
-        self.say(values, batch, read, dropout, Heads { pooler, firsts, x, logits })
+        self.say(values, batch, read, dropout, x, logits)
     }
 
-    /// The last layer's output, or those rows of it that are read, to logits.
+    /// What the head reads, to logits.
     fn say<'w, N: Numbers + ?Sized>(
         &self,
         numbers: &N,
         batch: &Batch,
-        hidden: &[f32],
+        read: &[f32],
         dropout: DropoutPlan,
-        memory: Heads<'w>,
+        x: &mut Vec<f32>,
+        logits: &'w mut Vec<f32>,
     ) -> &'w mut [f32] {
-        let Heads { pooler, firsts, x, logits } = memory;
-        let read = match &self.first_tokens {
-            Some((_, layer)) => layer.forward(numbers, hidden, firsts, pooler),
-            None => hidden,
-        };
         let x = fit(x, read.len());
         x.copy_from_slice(read);
         kernels::dropout(x, self.config.hidden_size, self.dropout(dropout));
