@@ -69,36 +69,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.quiet {
         note_case(generator.tokenizer());
     }
-    let corpus = Corpus::open(inputs(&arguments.files))?;
+    let files = inputs(&arguments.files);
+    let corpus = Corpus::open(&files)?;
     let drawn = has_room(arguments.quiet, false);
     let bars = Bars::new(!drawn);
     bars.begin("generating", drawn.then(|| lines::count(&corpus)).flatten(), Unit::Items);
-    let done = all(&generator, &options, &corpus, arguments.json, &Within(&bars));
-    bars.end();
-    done
-}
-
-fn all(
-    generator: &Generator,
-    options: &GenerateOptions,
-    corpus: &Corpus,
-    as_json: bool,
-    progress: &dyn Progress,
-) -> Result<()> {
-    let (mut lines, mut out) = (corpus.lines(), results());
-    loop {
-        let texts = lines::next_chunk(&mut lines, CHUNK_LINES)?;
-        if texts.is_empty() {
-            return Ok(());
-        }
-        let added = generator.generate(&texts, options, progress)?;
+    let mut out = results();
+    let done = lines::texts(&files, CHUNK_LINES, |texts| {
+        let added = generator.generate(&texts, &options, &Within(&bars))?;
         for (text, continuation) in texts.iter().zip(&added) {
-            match as_json {
+            match arguments.json {
                 true => writeln!(out, "{}", json!({ "text": text, "continuation": continuation }))?,
                 false => writeln!(out, "{}{continuation}", text.trim_end())?,
             }
         }
         // Whoever waits for the lines has them now.
-        out.flush()?;
-    }
+        Ok(out.flush()?)
+    });
+    bars.end();
+    done
 }

@@ -1,6 +1,11 @@
 //! Lines of text in chunks that fit into memory, for verbs that answer line by line.
 
-use anyhow::Result;
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use anyhow::{Result, anyhow};
+use oxibert::data::labelled::Stream;
 use oxibert::data::{Corpus, Lines};
 
 /// The most bytes of a chunk, but for its last line.
@@ -15,6 +20,42 @@ pub(crate) fn next_chunk(lines: &mut Lines<'_>, most: usize) -> Result<Vec<Strin
         texts.push(line.text.to_owned());
     }
     Ok(texts)
+}
+
+/// Reads on a thread of its own and hands over whatever has arrived together, at most `most` at a time: a slow pipe or a
+/// person who types is answered at once, a file in full batches.
+pub(crate) fn as_they_arrive<T: Send>(
+    most: usize,
+    read: impl FnOnce(&mut Sink<'_, T>) -> Result<()> + Send,
+    take: impl FnMut(Vec<T>) -> Result<()>,
+) -> Result<()> {
+    let (sender, receiver) = sync_channel(most);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            read(&mut |next| sender.send(next).map_err(|_| anyhow!("nobody takes what was read")))
+        });
+        hand_over(receiver, most, take)?;
+        reader.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+/// Takes what was read.
+pub(crate) type Sink<'t, T> = dyn FnMut(T) -> Result<()> + 't;
+
+/// By value: once nobody takes any more, the reader must hear of it.
+fn hand_over<T>(receiver: Receiver<T>, most: usize, mut take: impl FnMut(Vec<T>) -> Result<()>) -> Result<()> {
+    while let Ok(first) = receiver.recv() {
+        take(std::iter::once(first).chain(receiver.try_iter().take(most - 1)).collect())?;
+    }
+    Ok(())
+}
+
+/// The lines of files, as they arrive.
+pub(crate) fn texts(files: &[PathBuf], most: usize, take: impl FnMut(Vec<String>) -> Result<()>) -> Result<()> {
+    let read = |send: &mut Sink<'_, String>| {
+        files.iter().try_for_each(|path| Stream::open(path)?.try_for_each(|line| send(line?.1)))
+    };
+    as_they_arrive(most, read, take)
 }
 
 /// How many lines there are, for a bar. Counting takes a blink beside any model, but a stream can be read only once.

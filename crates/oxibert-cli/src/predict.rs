@@ -1,16 +1,15 @@
 //! `oxibert predict`: the answers of a fine-tuned model, one for each input.
 
 use std::io::Write;
-use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, sync_channel};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 use oxibert::infer::Predictor;
 use serde_json::json;
 
 use crate::choices::{Threads, inputs};
+use crate::lines::{Sink, as_they_arrive};
 use crate::output::{remark, results};
 use crate::tasks::{Answer, BadLine, Example, Job, LongFlags, Tasks, Work, open};
 
@@ -61,16 +60,9 @@ impl Work<Verb> for Predict {
         verb.threads.install()?;
         let predictor = open(job, &verb.model, &verb.long)?;
         let mut stream = Stream { job, predictor: &predictor, json: verb.json, bad: 0 };
-        let (sender, receiver) = sync_channel(TOGETHER);
-        let task = predictor.task();
-        std::thread::scope(|scope| {
-            let reader = scope.spawn(move || -> Result<()> {
-                let mut send = |next| sender.send(next).map_err(|_| anyhow!("nobody takes answers"));
-                inputs(&verb.files).iter().try_for_each(|path| job.each(task, path, &mut send))
-            });
-            stream.answer(receiver)?;
-            reader.join().map_err(|panic| resume_unwind(panic))?
-        })?;
+        let (task, files) = (predictor.task(), inputs(&verb.files));
+        let read = |send: &mut Sink<'_, Next<J>>| files.iter().try_for_each(|path| job.each(task, path, send));
+        as_they_arrive(TOGETHER, read, |together| stream.answer(together))?;
         if stream.bad > 0 {
             remark(format_args!("note: {} lines could not be answered", stream.bad));
         }
@@ -90,17 +82,8 @@ struct Stream<'p, J: Job> {
 type Next<J> = Result<Example<J>, BadLine>;
 
 impl<J: Job> Stream<'_, J> {
-    /// Answers whatever has arrived together, so that a slow pipe or a person who types is answered at once.
-    fn answer(&mut self, receiver: Receiver<Next<J>>) -> Result<()> {
-        while let Ok(first) = receiver.recv() {
-            let together = std::iter::once(first).chain(receiver.try_iter().take(TOGETHER - 1)).collect();
-            self.answer_together(together)?;
-        }
-        Ok(())
-    }
-
     /// Answers inputs in their order.
-    fn answer_together(&mut self, inputs: Vec<Next<J>>) -> Result<()> {
+    fn answer(&mut self, inputs: Vec<Next<J>>) -> Result<()> {
         let mut problems = Vec::new();
         let mut examples = Vec::new();
         for next in inputs {

@@ -80,7 +80,7 @@ impl Search {
     }
 }
 
-/// Lines that are translated before they are written: enough to fill batches, few enough not to wait for.
+/// Lines that are translated together, at most: enough to fill batches, few enough not to wait for.
 const CHUNK_LINES: usize = 256;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -90,7 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.quiet {
         note_case(translator.tokenizer());
     }
-    let corpus = Corpus::open(inputs(&arguments.files))?;
+    let files = inputs(&arguments.files);
+    let corpus = Corpus::open(&files)?;
     // A page that cannot be written is told before the work, not after it.
     let file = arguments.attention.as_deref().map(NewFile::create).transpose()?;
     let drawn = has_room(arguments.quiet, false);
@@ -99,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let page = file.is_some().then(|| Page::new(&format!("Attention of {}", arguments.model)));
     let (json, out) = (arguments.json, results());
     let mut job = Job { translator: &translator, options, json, page, seen: Seen::default(), out };
-    let done = job.all(&corpus, &Within(&bars));
+    let done = lines::texts(&files, CHUNK_LINES, |texts| job.some(&texts, &Within(&bars)));
     bars.end();
     done?;
     if let (Some(mut file), Some(page)) = (file, job.page) {
@@ -122,22 +123,15 @@ struct Job<'a, W: Write> {
 }
 
 impl<W: Write> Job<'_, W> {
-    fn all(&mut self, corpus: &Corpus, progress: &dyn Progress) -> Result<()> {
-        let mut lines = corpus.lines();
-        loop {
-            let texts = lines::next_chunk(&mut lines, CHUNK_LINES)?;
-            if texts.is_empty() {
-                return Ok(());
-            }
-            let found = self.translator.translate(&texts, &self.options, progress)?;
-            for (text, translations) in texts.iter().zip(&found) {
-                self.seen.note(self.translator, text, translations);
-                self.write(text, translations)?;
-                self.draw(text, translations)?;
-            }
-            // Whoever waits for the lines has them now.
-            self.out.flush()?;
+    fn some(&mut self, texts: &[String], progress: &dyn Progress) -> Result<()> {
+        let found = self.translator.translate(texts, &self.options, progress)?;
+        for (text, translations) in texts.iter().zip(&found) {
+            self.seen.note(self.translator, text, translations);
+            self.write(text, translations)?;
+            self.draw(text, translations)?;
         }
+        // Whoever waits for the lines has them now.
+        Ok(self.out.flush()?)
     }
 
     fn write(&mut self, text: &str, translations: &[Translation]) -> Result<()> {
