@@ -61,7 +61,7 @@ impl Demo<'_> {
     fn pairs(&self, first: u64, count: u64) -> Vec<Pair> {
         let pair = |index| {
             let (source, target) = self.workdays.pair(index);
-            Pair { source, target }
+            Pair { source, target, line: index as usize + 1 }
         };
         (first..first + count).map(pair).collect()
     }
