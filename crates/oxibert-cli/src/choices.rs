@@ -116,7 +116,7 @@ pub(crate) fn note_case(tokenizer: &Tokenizer) {
 }
 
 /// `--threads`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Threads {
     /// How many threads to use [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

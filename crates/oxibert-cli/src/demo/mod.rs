@@ -3,6 +3,7 @@
 mod finetuning;
 mod gaps;
 mod pretraining;
+mod translation;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -92,6 +93,8 @@ struct Figures {
     nsp_accuracy: Option<f64>,
     /// By the task's name.
     tasks: BTreeMap<String, TaskFigures>,
+    /// Of the translator, on sentences that it has never seen.
+    bleu: Option<f64>,
     seconds: f64,
 }
 
@@ -140,6 +143,7 @@ fn say_goodbye(out: &mut dyn Write, directory: &Path, figures: &Figures) -> Resu
     for question in QUESTIONS {
         writeln!(out, "  oxibert fill '{question}' --model {place}/model")?;
     }
+    writeln!(out, "  echo 'The baker sold four loaves.' | oxibert translate --model {place}/translator")?;
     writeln!(out, "  oxibert tokenize {place}/corpus.txt --model {place}/vocab | less")?;
     writeln!(out, "  oxibert vocab YOUR_TEXT.txt --out my-vocab")?;
     Ok(())
@@ -204,6 +208,7 @@ impl Demo<'_> {
         if self.figures.complete {
             self.fill_gaps(&model, &mut trained.report)?;
             self.finetune(&model, &out.join("tasks"), &mut trained.report)?;
+            self.translate(&out.join("vocab"), &out.join("translator"), &mut trained.report)?;
         }
         self.figures.seconds = start.elapsed().as_secs_f64();
         save_figures(out, &self.figures)?;

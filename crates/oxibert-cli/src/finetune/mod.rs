@@ -3,7 +3,7 @@
 mod begun;
 mod card;
 mod settings;
-mod teach;
+pub(crate) mod teach;
 mod trial;
 mod trials;
 

@@ -11,6 +11,7 @@ use serde_json::Map;
 
 use super::settings::Settings;
 use super::{Base, Lesson, Verb, hold_out};
+use crate::watchers::listen;
 
 /// Texts to a model that goes on with them, from left to right
 ///
@@ -51,9 +52,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut learner = Lm::new(&config, &base.tokenizer, &training, &dev, settings.data())?;
     let lesson =
         Lesson { verb, name: "lm", job: Map::new(), settings: &settings, tokenizer: &base.tokenizer };
-    let taught = lesson.teach(&mut learner, base.values)?;
+    let taught = lesson.teach(&mut learner, base.values, &*listen()?)?;
     let words: Vec<&str> = training[0].split_whitespace().take(WORDS).collect();
-    lesson.summarise(&taught, &words.join(" "), "generate")
+    verb.summarise(&taught, &words.join(" "), "generate")
 }
 
 /// The lines of files that say something.

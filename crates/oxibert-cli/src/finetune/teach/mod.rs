@@ -6,7 +6,8 @@ mod settings;
 pub(crate) mod translate;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::Args;
@@ -20,9 +21,10 @@ use crate::choices::Threads;
 use crate::given;
 use crate::numbers;
 use crate::output::{remark, results};
-use crate::watchers::{listen, peak};
+use crate::watchers::peak;
 use base::Base;
-use settings::{Flags, Settings};
+pub(crate) use settings::Flags;
+use settings::Settings;
 
 /// The flags of both.
 #[derive(Debug, Args)]
@@ -62,6 +64,9 @@ pub(crate) struct Verb {
     /// The summary as one JSON object
     #[arg(long)]
     json: bool,
+    /// Nobody is told that the run is sick: it is meant to be short.
+    #[arg(skip)]
+    no_doctor: bool,
 }
 
 /// Without dev data one of so many examples is held out, but not more than there are of them.
@@ -70,6 +75,25 @@ const HELD_OUT: (usize, usize) = (50, 1000);
 const LOG_EVERY: u64 = 10;
 
 impl Verb {
+    /// A run that begins with nothing but a shape and a vocabulary, and that nobody watches.
+    pub(crate) fn unwatched(preset: &str, vocab: &Path, out: &Path, flags: Flags) -> Self {
+        Self {
+            model: preset.to_owned(),
+            vocab: Some(vocab.to_owned()),
+            vocab_size: 0,
+            out: out.to_owned(),
+            resume: false,
+            force: true,
+            flags,
+            eval_every: None,
+            save_every: None,
+            threads: Threads::default(),
+            quiet: true,
+            json: false,
+            no_doctor: true,
+        }
+    }
+
     fn options(&self) -> Options {
         Options {
             quiet: self.quiet,
@@ -77,7 +101,7 @@ impl Verb {
             save_every: self.save_every,
             resume: self.resume,
             force: self.force,
-            no_doctor: false,
+            no_doctor: self.no_doctor,
         }
     }
 
@@ -111,23 +135,27 @@ struct Lesson<'a> {
 }
 
 /// What came out.
-struct Taught {
-    outcome: Outcome,
+pub(crate) struct Taught {
+    pub(crate) outcome: Outcome,
     /// Of the best model on the dev data.
-    figures: Figures,
+    pub(crate) figures: Figures,
     report: Report,
 }
 
 impl Lesson<'_> {
     /// Learns until the end, or until a person stops it; at the end the best model is measured once more and put into the run's
     /// directory.
-    fn teach<S: Speaker>(&self, learner: &mut Teaching<S>, known: Option<Vec<f32>>) -> Result<Taught> {
-        let stop = listen()?;
+    fn teach<S: Speaker>(
+        &self,
+        learner: &mut Teaching<S>,
+        known: Option<Vec<f32>>,
+        stop: &AtomicBool,
+    ) -> Result<Taught> {
         let start = self.start(learner, known)?;
         let (schedule, settings) = (self.settings.schedule()?, given::list(self.settings));
         let options = self.run_options(learner)?;
         let (outcome, store, report) =
-            start.train(learner, schedule, settings, options, self.verb.options(), &stop)?;
+            start.train(learner, schedule, settings, options, self.verb.options(), stop)?;
         let best = store.best();
         let mut figures = Figures::default();
         if outcome.complete && best.exists() {
@@ -174,19 +202,22 @@ impl Lesson<'_> {
         })
     }
 
+}
+
+impl Verb {
     /// Says what came out; `example` is a text to try the model with, `attempt` the verb for it.
     fn summarise(&self, taught: &Taught, example: &str, attempt: &str) -> Result<()> {
         let Taught { outcome, figures, .. } = taught;
-        let (mut out, place) = (results(), self.verb.out.display());
+        let (mut out, place) = (results(), self.out.display());
         if !outcome.complete {
             remark(format_args!("stopped after step {}, saved; add --resume to go on", outcome.step));
         }
-        if self.verb.json {
+        if self.json {
             let mut all =
                 json!({"steps": outcome.step, "complete": outcome.complete, "seconds": outcome.seconds});
             figures.iter().for_each(|(name, value)| all[name] = json!(value));
             writeln!(out, "{all}")?;
-        } else if outcome.complete && !self.verb.quiet {
+        } else if outcome.complete && !self.quiet {
             writeln!(out, "{} steps in {}", outcome.step, numbers::duration(outcome.seconds))?;
             let all: Vec<String> = figures.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
             writeln!(out, "the best model on dev data: {}", all.join(", "))?;

@@ -24,11 +24,11 @@ pub(crate) struct Flags {
     /// How often the data are seen [default: 10, unless steps or a time are given]
     #[arg(long, value_name = "N", conflicts_with_all = ["steps", "time_budget"], help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    epochs: Option<f64>,
+    pub(crate) epochs: Option<f64>,
     /// How many steps instead
     #[arg(long, value_name = "N", conflicts_with = "time_budget", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    steps: Option<u64>,
+    pub(crate) steps: Option<u64>,
     /// How long instead, such as 90s, 30m, 2h
     #[arg(long, value_name = "TIME", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub(crate) struct Flags {
     /// Tokens of a batch (of both sides together) [default: 4096]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    batch_tokens: Option<usize>,
+    pub(crate) batch_tokens: Option<usize>,
     /// Batches of a step: more of them need no more memory [default: 1]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub(crate) struct Flags {
     /// The highest learning rate [default: the paper's, 1 / sqrt(4000 * width)]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    lr: Option<f64>,
+    pub(crate) lr: Option<f64>,
     /// The share of the run, or from 1 on the number of steps, until that rate is reached [default: 0.1]
     #[arg(long, value_name = "SHARE|STEPS", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub(crate) struct Flags {
     /// Dropout instead of what the configuration says
     #[arg(long, value_name = "RATE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    dropout: Option<f64>,
+    pub(crate) dropout: Option<f64>,
     /// Decoupled; biases and LayerNorms are left out [default: 0]
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub(crate) struct Flags {
     /// Another seed is another order, another beginning, another dropout [default: 42]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
 }
 
 /// All of them, decided.

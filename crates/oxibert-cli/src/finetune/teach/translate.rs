@@ -1,6 +1,7 @@
 //! `oxibert finetune translate`: pairs of sentences to a Transformer that translates.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -12,8 +13,9 @@ use oxibert::train::{Body, Section};
 use serde::Serialize;
 
 use super::settings::Settings;
-use super::{Base, Lesson, Verb, hold_out};
+use super::{Base, Lesson, Taught, Verb, hold_out};
 use crate::given;
+use crate::watchers::listen;
 
 /// Pairs of sentences to a Transformer that translates
 ///
@@ -44,13 +46,13 @@ pub(crate) struct Arguments {
 /// The task's own flags.
 #[derive(Debug, Args, Serialize)]
 #[group(skip)]
-struct Job {
+pub(crate) struct Job {
     /// How many of the dev pairs are translated for BLEU each time
     #[arg(long, value_name = "N", default_value_t = 200)]
-    eval_pairs: usize,
+    pub(crate) eval_pairs: usize,
     /// LayerNorm before every sub-layer instead of behind it; `transformers` has no such model
     #[arg(long, help_heading = "Training")]
-    pre_norm: bool,
+    pub(crate) pre_norm: bool,
 }
 
 /// The share of each answer that is spread over all tokens, in the paper (section 5.4).
@@ -62,14 +64,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { job, verb, .. } = arguments;
     verb.threads.install()?;
     let [training, dev] = load(arguments)?;
-    let base: Base<Config> = Base::open(verb, || Ok(both_sides(&training)))?;
+    let (taught, _) = learn(job, verb, &training, &dev, &*listen()?)?;
+    let example = dev.first().or(training.first()).map_or("", |pair| pair.source.as_str());
+    verb.summarise(&taught, example, "translate")
+}
+
+/// The run itself; the second part is what became of dev sentences.
+pub(crate) fn learn(
+    job: &Job,
+    verb: &Verb,
+    training: &[Pair],
+    dev: &[Pair],
+    stop: &AtomicBool,
+) -> Result<(Taught, Vec<Sample>)> {
+    let base: Base<Config> = Base::open(verb, || Ok(both_sides(training)))?;
     let settings = verb.flags.decide(base.config.d_model, SMOOTHING)?;
-    let config = configure(arguments, &base, &settings)?;
+    let config = configure(job, verb, &base, &settings)?;
     let references: Vec<&str> = dev.iter().map(|pair| pair.target.as_str()).collect();
     let tokenization = Tokenization::suited_to(&references);
     let score = |ours: &[String], theirs: &[String]| bleu(ours, theirs, tokenization).score;
     let measured = &dev[..dev.len().min(job.eval_pairs)];
-    let learner = Translate::new(&config, &base.tokenizer, &training, &dev, settings.data())?;
+    let learner = Translate::new(&config, &base.tokenizer, training, dev, settings.data())?;
     let mut learner = learner.scored(measured, ("bleu", &score));
     if learner.left_out() > 0 {
         let (left_out, longest) = (learner.left_out(), config.max_position_embeddings);
@@ -79,12 +94,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let tokenizer = &base.tokenizer;
     let lesson = Lesson { verb, name: "translate", job: given::fields(job), settings: &settings, tokenizer };
-    let mut taught = lesson.teach(&mut learner, base.values)?;
+    let mut taught = lesson.teach(&mut learner, base.values, stop)?;
     if taught.outcome.complete {
         taught.report.add(translations(learner.samples()))?;
     }
-    let example = dev.first().or(training.first()).map_or("", |pair| pair.source.as_str());
-    lesson.summarise(&taught, example, "translate")
+    Ok((taught, learner.samples().to_vec()))
 }
 
 /// What is learned from, and what is measured with.
@@ -108,12 +122,12 @@ fn both_sides(pairs: &[Pair]) -> Corpus {
 }
 
 /// The configuration with what this run changes about it.
-fn configure(arguments: &Arguments, base: &Base<Config>, settings: &Settings) -> Result<Config> {
+fn configure(job: &Job, verb: &Verb, base: &Base<Config>, settings: &Settings) -> Result<Config> {
     let mut config = base.config.clone();
     config.dropout = settings.dropout.unwrap_or(config.dropout);
-    config.normalize_before |= arguments.job.pre_norm;
+    config.normalize_before |= job.pre_norm;
     if base.values.is_some() && config.normalize_before != base.config.normalize_before {
-        bail!("--pre-norm: the checkpoint {} was trained without it", arguments.verb.model);
+        bail!("--pre-norm: the checkpoint {} was trained without it", verb.model);
     }
     config.check()?;
     Ok(config)

@@ -1,0 +1,68 @@
+//! The demo's last part: the original Transformer learns to translate the world's sentences.
+
+use std::path::Path;
+
+use anyhow::Result;
+use oxibert::data::Pair;
+use oxibert::train::{Body, Report, Section};
+
+use super::Demo;
+use super::pretraining::STEPS;
+use crate::finetune::teach::translate::{Job, learn};
+use crate::finetune::teach::{Flags, Verb};
+
+/// Pairs to learn from, and pairs that nobody has seen.
+const PAIRS: u64 = 6000;
+const UNSEEN: u64 = 200;
+const FIRST_UNSEEN: u64 = 1_000_000;
+/// Of the whole demo; a shorter one learns less here too. Half a minute on two cores.
+const TRANSLATION_STEPS: f64 = 400.0;
+const TOKENS: usize = 2048;
+const RATE: f64 = 2e-3;
+/// Translations that are told.
+const TOLD: usize = 3;
+
+impl Demo<'_> {
+    pub(super) fn translate(&mut self, vocab: &Path, out: &Path, report: &mut Report) -> Result<()> {
+        let title = "A Transformer, encoder and decoder, learns to translate / 编码器加解码器：学习翻译";
+        self.heading(11, title)?;
+        writeln!(self.out, "   {PAIRS} pairs of sentences, English to Chinese, one vocabulary for both")?;
+        self.out.flush()?;
+        let steps = (TRANSLATION_STEPS * (self.steps as f64 / STEPS as f64).min(1.0)).ceil() as u64;
+        let flags = Flags {
+            steps: Some(steps),
+            batch_tokens: Some(TOKENS),
+            lr: Some(RATE),
+            dropout: Some(0.0),
+            seed: Some(self.seed),
+            ..Flags::default()
+        };
+        let job = Job { eval_pairs: UNSEEN as usize, pre_norm: false };
+        let verb = Verb::unwatched("tiny", vocab, out, flags);
+        let [training, unseen] = [self.pairs(0, PAIRS), self.pairs(FIRST_UNSEEN, UNSEEN)];
+        let (taught, samples) = learn(&job, &verb, &training, &unseen, &self.stop)?;
+        let Some(bleu) = taught.figures.value("bleu") else { return Ok(()) };
+        self.figures.bleu = Some(bleu);
+        let right = samples.iter().filter(|sample| sample.translation == sample.reference).count();
+        writeln!(self.out, "   of {UNSEEN} new sentences: BLEU {bleu:.1}, {right} translated word for word as expected")?;
+        for sample in samples.iter().take(TOLD) {
+            writeln!(self.out, "   {}\n   → {}", sample.source, sample.translation)?;
+        }
+        let row = |sample: &oxibert::task::translate::Sample| {
+            vec![sample.source.clone(), sample.translation.clone(), sample.reference.clone()]
+        };
+        let head = ["source / 原文", "translation / 译文", "reference / 参考译文"].map(str::to_owned).to_vec();
+        let rows = samples.iter().take(4 * TOLD).map(row).collect();
+        report.add(Section { title: title.to_owned(), body: Body::Table { head, rows } })?;
+        Ok(())
+    }
+
+    /// Sentences of days of work in both languages.
+    fn pairs(&self, first: u64, count: u64) -> Vec<Pair> {
+        let pair = |index| {
+            let (source, target) = self.workdays.pair(index);
+            Pair { source, target, line: index as usize + 1 }
+        };
+        (first..first + count).map(pair).collect()
+    }
+}
