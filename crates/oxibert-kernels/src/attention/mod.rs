@@ -121,11 +121,11 @@ pub fn attention(
         let (n_q, n_k, d) = (task.queries.len(), task.keys.len(), shape.head_size);
         // SAFETY: these queries of this head, and their weights, are this task's alone.
         let (out, lse, weights) = unsafe {
-            let before = shape.weights_before(index / shape.heads) + task.head * n_q * n_k;
+            let before = || shape.weights_before(index / shape.heads) + task.head * n_q * n_k;
             (
                 out.part(task.queries.start, n_q, task.columns, d),
                 lse.part(task.head, 1, task.queries.start, n_q),
-                weights.as_ref().map(|w| w.part(0, 1, before, n_q * n_k)),
+                weights.as_ref().map(|w| w.part(0, 1, before(), n_q * n_k)),
             )
         };
         let q = q.part(task.queries.start, n_q, task.columns, d);
