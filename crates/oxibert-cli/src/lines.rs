@@ -43,7 +43,11 @@ pub(crate) fn as_they_arrive<T: Send>(
 pub(crate) type Sink<'t, T> = dyn FnMut(T) -> Result<()> + 't;
 
 /// By value: once nobody takes any more, the reader must hear of it.
-fn hand_over<T>(receiver: Receiver<T>, most: usize, mut take: impl FnMut(Vec<T>) -> Result<()>) -> Result<()> {
+fn hand_over<T>(
+    receiver: Receiver<T>,
+    most: usize,
+    mut take: impl FnMut(Vec<T>) -> Result<()>,
+) -> Result<()> {
     while let Ok(first) = receiver.recv() {
         take(std::iter::once(first).chain(receiver.try_iter().take(most - 1)).collect())?;
     }
@@ -51,7 +55,11 @@ fn hand_over<T>(receiver: Receiver<T>, most: usize, mut take: impl FnMut(Vec<T>)
 }
 
 /// The lines of files, as they arrive.
-pub(crate) fn texts(files: &[PathBuf], most: usize, take: impl FnMut(Vec<String>) -> Result<()>) -> Result<()> {
+pub(crate) fn texts(
+    files: &[PathBuf],
+    most: usize,
+    take: impl FnMut(Vec<String>) -> Result<()>,
+) -> Result<()> {
     let read = |send: &mut Sink<'_, String>| {
         files.iter().try_for_each(|path| Stream::open(path)?.try_for_each(|line| send(line?.1)))
     };

@@ -61,7 +61,8 @@ impl Work<Verb> for Predict {
         let predictor = open(job, &verb.model, &verb.long)?;
         let mut stream = Stream { job, predictor: &predictor, json: verb.json, bad: 0 };
         let (task, files) = (predictor.task(), inputs(&verb.files));
-        let read = |send: &mut Sink<'_, Next<J>>| files.iter().try_for_each(|path| job.each(task, path, send));
+        let read =
+            |send: &mut Sink<'_, Next<J>>| files.iter().try_for_each(|path| job.each(task, path, send));
         as_they_arrive(TOGETHER, read, |together| stream.answer(together))?;
         if stream.bad > 0 {
             remark(format_args!("note: {} lines could not be answered", stream.bad));

@@ -44,14 +44,18 @@ impl Demo<'_> {
         let Some(bleu) = taught.figures.value("bleu") else { return Ok(()) };
         self.figures.bleu = Some(bleu);
         let right = samples.iter().filter(|sample| sample.translation == sample.reference).count();
-        writeln!(self.out, "   of {UNSEEN} new sentences: BLEU {bleu:.1}, {right} translated word for word as expected")?;
+        writeln!(
+            self.out,
+            "   of {UNSEEN} new sentences: BLEU {bleu:.1}, {right} translated word for word as expected"
+        )?;
         for sample in samples.iter().take(TOLD) {
             writeln!(self.out, "   {}\n   → {}", sample.source, sample.translation)?;
         }
         let row = |sample: &oxibert::task::translate::Sample| {
             vec![sample.source.clone(), sample.translation.clone(), sample.reference.clone()]
         };
-        let head = ["source / 原文", "translation / 译文", "reference / 参考译文"].map(str::to_owned).to_vec();
+        let head =
+            ["source / 原文", "translation / 译文", "reference / 参考译文"].map(str::to_owned).to_vec();
         let rows = samples.iter().take(4 * TOLD).map(row).collect();
         report.add(Section { title: title.to_owned(), body: Body::Table { head, rows } })?;
         Ok(())

@@ -62,6 +62,7 @@ pub struct TaskModel {
 
 /// What a head stands on.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // a model has one
 enum Body {
     /// All tokens of the last layer's output.
     Tokens(Encoder),

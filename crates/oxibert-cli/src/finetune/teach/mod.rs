@@ -201,7 +201,6 @@ impl Lesson<'_> {
             patience: self.settings.patience,
         })
     }
-
 }
 
 impl Verb {

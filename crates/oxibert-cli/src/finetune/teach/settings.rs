@@ -32,7 +32,7 @@ pub(crate) struct Flags {
     /// How long instead, such as 90s, 30m, 2h
     #[arg(long, value_name = "TIME", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    time_budget: Option<String>,
+    pub(crate) time_budget: Option<String>,
     /// Tokens of a batch (of both sides together) [default: 4096]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub(crate) struct Flags {
     /// Batches of a step: more of them need no more memory [default: 1]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    accumulate: Option<u32>,
+    pub(crate) accumulate: Option<u32>,
     /// The highest learning rate [default: the paper's, 1 / sqrt(4000 * width)]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,19 +48,19 @@ pub(crate) struct Flags {
     /// The share of the run, or from 1 on the number of steps, until that rate is reached [default: 0.1]
     #[arg(long, value_name = "SHARE|STEPS", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    warmup: Option<f64>,
+    pub(crate) warmup: Option<f64>,
     /// How the rate falls afterwards [default: inverse-sqrt]
     #[arg(long, value_enum, help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    decay: Option<DecayChoice>,
+    pub(crate) decay: Option<DecayChoice>,
     /// End after so many evaluations without a better one
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    patience: Option<u32>,
+    pub(crate) patience: Option<u32>,
     /// The share of each answer that is spread over all tokens [default: translate 0.1, lm 0]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    smoothing: Option<f32>,
+    pub(crate) smoothing: Option<f32>,
     /// Dropout instead of what the configuration says
     #[arg(long, value_name = "RATE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,15 +68,15 @@ pub(crate) struct Flags {
     /// Decoupled; biases and LayerNorms are left out [default: 0]
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    weight_decay: Option<f32>,
+    pub(crate) weight_decay: Option<f32>,
     /// The largest norm that the gradient may have; 0 is no limit [default: 1]
     #[arg(long, value_name = "NORM", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    clip: Option<f64>,
+    pub(crate) clip: Option<f64>,
     /// Compute activations again instead of keeping them: a third more time, much less memory
     #[arg(long, help_heading = "Training")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    checkpointing: bool,
+    pub(crate) checkpointing: bool,
     /// Another seed is another order, another beginning, another dropout [default: 42]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
