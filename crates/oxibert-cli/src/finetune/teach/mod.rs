@@ -75,8 +75,8 @@ const HELD_OUT: (usize, usize) = (50, 1000);
 const LOG_EVERY: u64 = 10;
 
 impl Verb {
-    /// A run that begins with nothing but a shape and a vocabulary, and that nobody watches.
-    pub(crate) fn unwatched(preset: &str, vocab: &Path, out: &Path, flags: Flags) -> Self {
+    /// A short run that begins with nothing but a shape and a vocabulary.
+    pub(crate) fn short(preset: &str, vocab: &Path, out: &Path, flags: Flags, quiet: bool) -> Self {
         Self {
             model: preset.to_owned(),
             vocab: Some(vocab.to_owned()),
@@ -88,7 +88,7 @@ impl Verb {
             eval_every: None,
             save_every: None,
             threads: Threads::default(),
-            quiet: true,
+            quiet,
             json: false,
             no_doctor: true,
         }
