@@ -2,6 +2,7 @@
 //!
 //! A [`Report`] is put together first, with whatever there is; `--json` is that report, and `inspect/text.rs` draws it.
 
+mod shape;
 mod text;
 
 use std::collections::BTreeMap;
@@ -12,13 +13,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use oxibert::model::checkpoint::{CONFIG_FILE, WEIGHT_FILES};
-use oxibert::model::{Block, Config, Param, Parts, Weights, names};
+use oxibert::model::{Block, Weights, names};
 use oxibert::text::{SPECIAL_TOKENS, TOKENIZER_FILES, Tokenizer, Vocab};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::choices::case_problem;
 use crate::output::results;
+use shape::Shape;
 
 /// What is in a checkpoint: configuration, parameters, memory, FLOPs, tokenizer
 ///
@@ -37,9 +39,6 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 }
-
-/// The length of sequence that FLOPs are told for: most of BERT's pretraining was done at it.
-const LENGTH: usize = 128;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let report = Report::of(&arguments.path)?;
@@ -90,17 +89,28 @@ struct Parameters {
 struct BlockFacts {
     block: String,
     #[serde(skip)]
-    layer: Option<usize>,
+    layer: Option<Layer>,
     tensors: usize,
     parameters: u64,
 }
 
-/// Matrix products of a forward pass.
+/// The place of a layer among its like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Layer {
+    kind: &'static str,
+    number: usize,
+}
+
+/// Matrix products of a forward pass: BERT's by parts, because its head reads few tokens; another model's together.
 #[derive(Debug, Serialize)]
 struct Flops {
     length: usize,
-    encoder: u64,
-    mlm_head_per_masked_token: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoder: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mlm_head_per_masked_token: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -161,14 +171,14 @@ impl Report {
                 TOKENIZER_FILES.join(", ")
             );
         }
-        let config = config.then(|| Config::load(&path.join(CONFIG_FILE))).transpose()?;
+        let config = config.then(|| Shape::load(&path.join(CONFIG_FILE))).transpose()?;
         if let Some(config) = &config {
             report.add_config(config);
         }
         if weights {
             let weights = Weights::open(path)?;
             report.add_weights(&weights);
-            if let Some(Err(error)) = config.as_ref().map(|config| fit(config, &weights)) {
+            if let Some(Err(error)) = config.as_ref().map(|config| config.fit(&weights)) {
                 report.notes.push(error.to_string());
             }
         } else if config.is_some() {
@@ -194,21 +204,16 @@ impl Report {
             return Ok(());
         }
         self.kind = "config";
-        self.add_config(&Config::parse(&bytes, path)?);
+        self.add_config(&Shape::parse(&bytes, path)?);
         Ok(())
     }
 
-    /// Until weights say better, the parameters are those of a model for pretraining.
-    fn add_config(&mut self, config: &Config) {
-        self.config = Some(config.to_json());
-        let params = names::parameters(config, Parts::PRETRAINING);
-        self.parameters =
-            Some(Parameters::of(params.iter().map(|param: &Param| (&*param.name, param.len() as u64))));
-        self.flops_per_token = Some(Flops {
-            length: LENGTH,
-            encoder: config.flops_per_token(LENGTH),
-            mlm_head_per_masked_token: config.mlm_flops_per_token(),
-        });
+    /// Until weights say better, the parameters are those that the configuration asks for.
+    fn add_config(&mut self, config: &Shape) {
+        self.config = Some(config.fields());
+        let params = config.parameters();
+        self.parameters = Some(Parameters::of(params.iter().map(|param| (&*param.name, param.len() as u64))));
+        self.flops_per_token = Some(config.flops());
     }
 
     fn add_weights(&mut self, weights: &Weights) {
@@ -233,16 +238,16 @@ impl Report {
         self.tensors = tensors.into_iter().map(|(tensor, _)| tensor).collect();
     }
 
-    fn add_tokenizer(&mut self, tokenizer: &Tokenizer, config: Option<&Config>) {
+    fn add_tokenizer(&mut self, tokenizer: &Tokenizer, config: Option<&Shape>) {
         let facts = TokenizerFacts {
             cased: Some(!tokenizer.rules().lowercase),
             added_tokens: tokenizer.added_tokens().len(),
             ..TokenizerFacts::of_vocab(tokenizer.vocab())
         };
-        if let Some(config) = config.filter(|config| config.vocab_size < facts.tokens) {
+        if let Some(known) = config.map(Shape::vocab_size).filter(|known| *known < facts.tokens) {
             self.notes.push(format!(
-                "the tokenizer has {} tokens, but the model's vocab_size is {}: ids from there on have no embedding",
-                facts.tokens, config.vocab_size
+                "the tokenizer has {} tokens, but the model's vocab_size is {known}: ids from there on have no embedding",
+                facts.tokens
             ));
         }
         self.notes.extend(case_problem(tokenizer).map(str::to_owned));
@@ -253,13 +258,13 @@ impl Report {
 impl Parameters {
     /// Of names and numbers of values; stored bytes are for those who have weights to add.
     fn of<'n>(params: impl Iterator<Item = (&'n str, u64)>) -> Self {
-        // None, the tensors that are no BERT's, comes last.
+        // None, the tensors that no model has, comes last.
         let mut blocks: BTreeMap<(bool, Option<Block>), BlockFacts> = BTreeMap::new();
         for (name, len) in params {
             let block = names::block(name);
             let facts = blocks.entry((block.is_none(), block)).or_insert_with(|| BlockFacts {
                 block: block_name(block),
-                layer: if let Some(Block::Layer(layer)) = block { Some(layer) } else { None },
+                layer: layer(block),
                 tensors: 0,
                 parameters: 0,
             });
@@ -272,24 +277,28 @@ impl Parameters {
     }
 }
 
-/// Refuses weights that are not those of the configuration.
-fn fit(config: &Config, weights: &Weights) -> oxibert::Result<()> {
-    weights.check(&names::parameters(config, Parts::default()))?;
-    weights.check_layers(config.num_hidden_layers)
+fn layer(block: Option<Block>) -> Option<Layer> {
+    match block {
+        Some(Block::Layer(number)) => Some(Layer { kind: "layer", number }),
+        Some(Block::Decoder(number)) => Some(Layer { kind: "decoder layer", number }),
+        _ => None,
+    }
 }
 
 fn block_name(block: Option<Block>) -> String {
-    match block {
-        Some(Block::Embeddings) => "embeddings".to_owned(),
-        Some(Block::Layer(layer)) => format!("layer {layer}"),
-        Some(Block::Decoder(layer)) => format!("decoder layer {layer}"),
-        Some(Block::Output) => "output".to_owned(),
-        Some(Block::Pooler) => "pooler".to_owned(),
-        Some(Block::Mlm) => "MLM head".to_owned(),
-        Some(Block::Nsp) => "NSP head".to_owned(),
-        Some(Block::Task) => "task head".to_owned(),
-        None => "other tensors".to_owned(),
+    if let Some(Layer { kind, number }) = layer(block) {
+        return format!("{kind} {number}");
     }
+    let name = match block {
+        Some(Block::Embeddings) => "embeddings",
+        Some(Block::Output) => "output",
+        Some(Block::Pooler) => "pooler",
+        Some(Block::Mlm) => "MLM head",
+        Some(Block::Nsp) => "NSP head",
+        Some(Block::Task) => "task head",
+        _ => "other tensors",
+    };
+    name.to_owned()
 }
 
 impl TokenizerFacts {

@@ -64,6 +64,8 @@ pub(crate) struct Arguments {
 /// What the model is asked at the end: hardly a world is without a baker.
 const QUESTIONS: [&str; 2] =
     ["The baker took the rolling pin and began to bake [MASK].", "面包师拿起擀面杖，开始烤[MASK]包。"];
+/// What the translator is asked.
+const SENTENCE: &str = "The baker took the rolling pin and began to bake bread.";
 const LANGUAGES: [Language; 2] = [Language::English, Language::Chinese];
 const DOCUMENTS: u64 = 4000;
 /// Less than the words of the corpus, so that the rare ones are spelled with pieces.
@@ -144,7 +146,7 @@ fn say_goodbye(out: &mut dyn Write, directory: &Path, figures: &Figures) -> Resu
     for question in QUESTIONS {
         writeln!(out, "  oxibert fill '{question}' --model {place}/model")?;
     }
-    writeln!(out, "  echo 'The baker sold four loaves.' | oxibert translate --model {place}/translator")?;
+    writeln!(out, "  echo '{SENTENCE}' | oxibert translate --model {place}/translator")?;
     writeln!(out, "  oxibert tokenize {place}/corpus.txt --model {place}/vocab | less")?;
     writeln!(out, "  oxibert vocab YOUR_TEXT.txt --out my-vocab")?;
     Ok(())

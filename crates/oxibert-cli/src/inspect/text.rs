@@ -6,11 +6,11 @@ use oxibert::text::SPECIAL_TOKENS;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use super::{BlockFacts, Flops, Parameters, Report, TokenizerFacts};
+use super::{BlockFacts, Flops, Layer, Parameters, Report, TokenizerFacts};
 use crate::numbers::{bytes, count};
 
 /// The keys of config.json that say what a model is; `--json` has them all.
-const MAIN_FIELDS: [&str; 14] = [
+const MAIN_FIELDS: [&str; 32] = [
     "architectures",
     "vocab_size",
     "hidden_size",
@@ -18,6 +18,26 @@ const MAIN_FIELDS: [&str; 14] = [
     "num_attention_heads",
     "intermediate_size",
     "hidden_act",
+    // A Transformer's.
+    "decoder_vocab_size",
+    "d_model",
+    "encoder_layers",
+    "encoder_attention_heads",
+    "encoder_ffn_dim",
+    "decoder_layers",
+    "decoder_attention_heads",
+    "decoder_ffn_dim",
+    "normalize_before",
+    "scale_embedding",
+    "share_encoder_decoder_embeddings",
+    // A causal model's.
+    "n_embd",
+    "n_layer",
+    "n_head",
+    "n_inner",
+    "n_positions",
+    "layer_norm_epsilon",
+    "activation_function",
     "oxibert_head_act",
     "max_position_embeddings",
     "oxibert_position_embedding_type",
@@ -87,14 +107,15 @@ fn plain(value: &Value) -> String {
 fn blocks(parameters: &Parameters) -> Vec<Vec<String>> {
     let alike = |one: &BlockFacts, next: &BlockFacts| {
         one.layer.is_some()
-            && one.layer.map(|layer| layer + 1) == next.layer
+            && one.layer.map(|layer| Layer { number: layer.number + 1, ..layer }) == next.layer
             && (one.tensors, one.parameters) == (next.tensors, next.parameters)
     };
     let row = |group: &[BlockFacts]| {
         let (first, all) = (&group[0], group.iter().map(|block| block.parameters).sum());
         let (name, each) = match (group.len(), first.layer) {
-            (many @ 2.., Some(layer)) => {
-                (format!("layers {layer}-{}", layer + many - 1), format!("{} each", count(first.parameters)))
+            (many @ 2.., Some(Layer { kind, number })) => {
+                let last = number + many - 1;
+                (format!("{kind}s {number}-{last}"), format!("{} each", count(first.parameters)))
             }
             _ => (first.block.clone(), String::new()),
         };
@@ -126,15 +147,16 @@ fn memory(parameters: &Parameters) -> Vec<Vec<String>> {
 }
 
 fn compute(flops: &Flops) -> Vec<Vec<String>> {
-    let flop = |number| format!("{}FLOP", spaced(count(number)));
-    vec![
-        vec![
-            "encoder".to_owned(),
-            flop(flops.encoder),
-            format!("per token of a sequence of {} tokens", flops.length),
-        ],
-        vec!["MLM head".to_owned(), flop(flops.mlm_head_per_masked_token), "per masked token".to_owned()],
-    ]
+    let of_sequences = format!("per token of a sequence of {} tokens", flops.length);
+    let rows = [
+        ("encoder", flops.encoder, &*of_sequences),
+        ("MLM head", flops.mlm_head_per_masked_token, "per masked token"),
+        ("all", flops.all, &of_sequences),
+    ];
+    let row = |(name, number, of): (&str, Option<u64>, &str)| {
+        Some(vec![name.to_owned(), format!("{}FLOP", spaced(count(number?))), of.to_owned()])
+    };
+    rows.into_iter().filter_map(row).collect()
 }
 
 /// `999 ` or `1.23 M`: ready for a unit.

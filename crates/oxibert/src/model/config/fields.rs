@@ -13,6 +13,13 @@ use super::Activation;
 use crate::data::files;
 use crate::{Error, Result};
 
+/// Who reads which model.
+const READERS: [(&str, &str); 3] = [
+    ("bert", "a BERT, which `oxibert embed`, `fill` and `predict` read"),
+    ("marian", "a Transformer, which `oxibert translate` reads"),
+    ("gpt2", "a causal model, which `oxibert generate` reads"),
+];
+
 /// Longer JSON than this beside a checkpoint is not what it claims to be.
 pub(super) const LONGEST: u64 = 16 << 20;
 
@@ -83,9 +90,10 @@ impl Fields {
     /// Refuses, by name, a model of another family. A file need not say what it is.
     pub(in crate::model) fn model_type(&mut self, expected: &str, why: &str) -> Result<(), String> {
         match self.keys.shift_remove("model_type") {
-            Some(found) if found != expected => {
-                Err(format!("model_type is {}, expected {expected:?}: {why}", short(&found)))
-            }
+            Some(found) if found != expected => Err(match READERS.iter().find(|(name, _)| found == *name) {
+                Some((name, reader)) => format!("model_type is {name:?}, {reader}; expected {expected:?}"),
+                None => format!("model_type is {}, expected {expected:?}: {why}", short(&found)),
+            }),
             _ => Ok(()),
         }
     }

@@ -109,6 +109,10 @@ fn what_we_cannot_honour_is_refused_by_name() {
         refusal(|c| c["model_type"] = "roberta".into()),
         "config.json: model_type is \"roberta\", expected \"bert\": oxibert reads BERT models"
     );
+    assert_eq!(
+        refusal(|c| c["model_type"] = "marian".into()),
+        "config.json: model_type is \"marian\", a Transformer, which `oxibert translate` reads; expected \"bert\""
+    );
     assert!(
         refusal(|c| c["hidden_act"] = "silu".into()).contains("hidden_act is \"silu\", expected one of gelu")
     );
