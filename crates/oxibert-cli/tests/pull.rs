@@ -244,11 +244,11 @@ fn converting_a_name_fetches_it() {
 fn what_is_no_bert_is_refused_before_its_weights_are_fetched() {
     let hub = FakeHub::with(|files| {
         let text = fs::read_to_string(files.join("config.json")).unwrap();
-        fs::write(files.join("config.json"), text.replace("\"bert\"", "\"gpt2\"")).unwrap();
+        fs::write(files.join("config.json"), text.replace("\"bert\"", "\"roberta\"")).unwrap();
     });
     let refused = error(&hub.run(&["pull", NAME]));
     assert!(
-        refused.contains("team/tiny/config.json: model_type is \"gpt2\", expected \"bert\""),
+        refused.contains("team/tiny/config.json: model_type is \"roberta\", expected \"bert\""),
         "{refused}"
     );
     assert_eq!(hub.fetched(), ["config.json"]);
