@@ -146,7 +146,9 @@ fn say_goodbye(out: &mut dyn Write, directory: &Path, figures: &Figures) -> Resu
     for question in QUESTIONS {
         writeln!(out, "  oxibert fill '{question}' --model {place}/model")?;
     }
-    writeln!(out, "  echo '{SENTENCE}' | oxibert translate --model {place}/translator")?;
+    if figures.bleu.is_some() {
+        writeln!(out, "  echo '{SENTENCE}' | oxibert translate --model {place}/translator")?;
+    }
     writeln!(out, "  oxibert tokenize {place}/corpus.txt --model {place}/vocab | less")?;
     writeln!(out, "  oxibert vocab YOUR_TEXT.txt --out my-vocab")?;
     Ok(())

@@ -43,7 +43,10 @@ impl Demo<'_> {
         let verb = Verb::short("tiny", vocab, out, flags, self.quiet);
         let (training, unseen) = self.pairs();
         let (taught, samples) = learn(&job, &verb, &training, &unseen, &self.stop)?;
-        let Some(bleu) = taught.figures.value("bleu") else { return Ok(()) };
+        let Some(bleu) = taught.figures.value("bleu") else {
+            writeln!(self.out, "   stopped after step {}: not measured", taught.outcome.step)?;
+            return Ok(());
+        };
         self.figures.bleu = Some(bleu);
         let right = samples.iter().filter(|sample| sample.translation == sample.reference).count();
         writeln!(
