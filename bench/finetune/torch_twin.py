@@ -28,6 +28,7 @@ def options():
     parser.add_argument("--lr", type=float, default=5e-5)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--max-length", type=int, default=128)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--regression", action="store_true")
     return parser.parse_args()
 
@@ -162,7 +163,7 @@ def measure(task):
 
 def main():
     chosen = options()
-    torch.set_num_threads(2)
+    torch.set_num_threads(chosen.threads)
     torch.manual_seed(chosen.seed)
     random.seed(chosen.seed)
     tokenizer = AutoTokenizer.from_pretrained(chosen.model)

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
 
-BATCH_TOKENS, SMOOTHING, WARMUP = 4096, 0.1, 0.1
+BATCH_TOKENS, SMOOTHING, WARMUP = 2048, 0.1, 0.1
 POOL = 100
 
 

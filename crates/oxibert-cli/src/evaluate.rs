@@ -1,5 +1,6 @@
 //! `oxibert evaluate`: how good a fine-tuned model is on labelled data.
 
+mod lm;
 mod translate;
 
 use std::io::Write;
@@ -24,6 +25,7 @@ Examples:
   oxibert evaluate tag --model names --data test.txt --json
   oxibert evaluate answer --model reader --data squad/dev.json
   oxibert evaluate translate --model en-de --data test.en test.de
+  oxibert evaluate lm --model teller --data dev.txt
 
 The figures are those of the official scorers: accuracy, f1 (of the second of two classes), macro_f1, matthews; pearson,
 spearman; entity_f1; exact_match, answer_f1. All are shares of 1; bleu and chrf of translations are of 100.")]
@@ -38,6 +40,7 @@ enum Task {
     #[command(flatten)]
     Labelled(Tasks<Verb>),
     Translate(translate::Arguments),
+    Lm(lm::Arguments),
 }
 
 #[derive(Debug, Args)]
@@ -64,6 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.task {
         Task::Labelled(task) => task.run(Evaluate),
         Task::Translate(arguments) => translate::run(arguments),
+        Task::Lm(arguments) => lm::run(arguments),
     }
 }
 

@@ -1,10 +1,10 @@
-//! Lines of text in chunks that fit into memory, for verbs that answer line by line.
+//! Lines of text: in chunks that fit into memory, for verbs that answer line by line, or all at once.
 
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use oxibert::data::labelled::Stream;
 use oxibert::data::{Corpus, Lines};
 
@@ -19,6 +19,19 @@ pub(crate) fn next_chunk(lines: &mut Lines<'_>, most: usize) -> Result<Vec<Strin
         bytes += line.text.len();
         texts.push(line.text.to_owned());
     }
+    Ok(texts)
+}
+
+/// All lines of files that say something; an error if none does.
+pub(crate) fn with_text(files: &[PathBuf]) -> Result<Vec<String>> {
+    let corpus = Corpus::open(files)?;
+    let (mut lines, mut texts) = (corpus.lines(), Vec::new());
+    while let Some(line) = lines.next_line()? {
+        if !line.text.trim().is_empty() {
+            texts.push(line.text.to_owned());
+        }
+    }
+    ensure!(!texts.is_empty(), "{}: no text in it", files[0].display());
     Ok(texts)
 }
 

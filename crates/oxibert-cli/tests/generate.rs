@@ -1,4 +1,4 @@
-//! `oxibert finetune lm` and `generate` from outside, with a model that knows four sentences.
+//! `oxibert finetune lm`, `evaluate lm` and `generate` from outside, with a model that knows four sentences.
 
 mod outside;
 
@@ -80,6 +80,28 @@ fn texts_are_learned_by_heart_and_gone_on_with() {
         (&object["text"], &object["continuation"]),
         (&"Peter drinks".into(), &" tea with his sister.".into())
     );
+}
+
+#[test]
+fn known_texts_are_foretold_and_others_are_not() {
+    let (at, figures) = trained();
+    fs::write(at.path().join("other.txt"), "midnight sister sea\n\nthe book sleeps").unwrap();
+    let evaluate = |file: &str| {
+        let (code, line, said) =
+            oxibert(at.path(), &["evaluate", "lm", "--model", "model", "--data", file, "--json"], "");
+        assert_eq!((code, said.as_str()), (0, ""));
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    let (known, other) = (evaluate("texts.txt"), evaluate("other.txt"));
+    let number = |object: &Value, name: &str| object[name].as_f64().unwrap();
+    // The run measured the same texts before it kept the model.
+    assert!((number(&known, "loss") - number(figures, "loss")).abs() < 1e-6, "{known} {figures}");
+    assert!((number(&known, "perplexity") - number(&known, "loss").exp()).abs() < 1e-9);
+    assert_eq!((&known["count"], &other["count"]), (&4.into(), &2.into()));
+    assert!(number(&other, "loss") > 2.0 * number(&known, "loss"), "{other}");
+    let (code, _, said) =
+        oxibert(at.path(), &["evaluate", "lm", "--model", "model", "--data", "none.txt"], "");
+    assert!(code == 2 && said.contains("none.txt"), "{said}");
 }
 
 #[test]

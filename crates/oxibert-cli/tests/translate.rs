@@ -169,6 +169,70 @@ fn translations_are_measured() {
 }
 
 #[test]
+fn each_sharing_can_be_switched_off_but_not_afterwards() {
+    let directory = tempfile::tempdir().unwrap();
+    write_pairs(directory.path());
+    let train = |out: &str, model: &str, flags: &[&str]| {
+        let short = ["finetune", "translate", "--train", "pairs.tsv", "--dev", "pairs.tsv", "--steps", "1"];
+        let all = [&short[..], &["--model", model, "--out", out], flags].concat();
+        oxibert(directory.path(), &all, "")
+    };
+    let form = |out: &str, flags: &[&str]| {
+        let (code, _, said) = train(out, "tiny", &[&["--vocab-size", "200", "--quiet"], flags].concat());
+        assert_eq!(code, 0, "{said}");
+        let config = fs::read_to_string(directory.path().join(out).join("config.json")).unwrap();
+        let config: Value = serde_json::from_str(&config).unwrap();
+        let translated = oxibert(directory.path(), &["translate", "--model", out, "--quiet"], "A man\n");
+        assert_eq!((translated.0, translated.1.lines().count()), (0, 1), "{}", translated.2);
+        (config["share_encoder_decoder_embeddings"].clone(), config["tie_word_embeddings"].clone())
+    };
+    assert_eq!(form("shared", &[]), (true.into(), true.into()));
+    assert_eq!(form("source", &["--separate", "source"]), (false.into(), true.into()));
+    assert_eq!(form("both", &["--separate", "source,output"]), (false.into(), false.into()));
+    let (code, _, said) = train("more", "shared", &["--separate", "output"]);
+    assert!(
+        code == 2 && said.contains("--separate output: the checkpoint shared was trained without it"),
+        "{said}"
+    );
+    let (code, _, said) = train("more", "both", &["--separate", "output", "--quiet"]);
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn dev_data_of_other_languages_are_pointed_at() {
+    let directory = tempfile::tempdir().unwrap();
+    write_pairs(directory.path());
+    let pairs = fs::read_to_string(directory.path().join("pairs.tsv")).unwrap();
+    let swapped: String = PAIRS.iter().map(|(source, target)| format!("{target}\t{source}\n")).collect();
+    let other = "Una mujer bebe té.\tEt kvinne drikker te.\n".repeat(8);
+    for (name, text) in [("train.tsv", pairs.repeat(60)), ("swapped.tsv", swapped), ("other.tsv", other)] {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    let notes = |dev: &str| {
+        let data = ["--train", "train.tsv", "--dev", dev, "--vocab-size", "200", "--steps", "1", "--force"];
+        let all = [&["finetune", "translate", "--model", "tiny", "--out", "model"], &data[..]].concat();
+        let (code, _, said) = oxibert(directory.path(), &all, "");
+        assert_eq!(code, 0, "{said}");
+        said.matches("look like another language").count()
+    };
+    assert_eq!((notes("pairs.tsv"), notes("swapped.tsv"), notes("other.tsv")), (0, 2, 2));
+}
+
+#[test]
+fn a_vocabulary_without_case_is_pointed_at() {
+    let directory = tempfile::tempdir().unwrap();
+    write_pairs(directory.path());
+    let vocab = ["vocab", "pairs.tsv", "--size", "150", "--out", "folded", "--quiet"];
+    assert_eq!(oxibert(directory.path(), &vocab, "").0, 0);
+    let said = |vocab: &[&str], out: &str| {
+        let all = [&TRAIN[..8], vocab, &["--steps", "1", "--out", out]].concat();
+        oxibert(directory.path(), &all, "").2
+    };
+    assert!(said(&["--vocab", "folded"], "lower").contains("neither upper case nor accents"));
+    assert!(!said(&["--vocab-size", "200"], "cased").contains("neither upper case"));
+}
+
+#[test]
 fn an_interrupted_run_goes_on_only_with_its_own_data() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();

@@ -76,34 +76,35 @@ impl Demo<'_> {
         Data { training: some(FIRST_DAY), dev: some(2 * FIRST_DAY) }
     }
 
-    /// One task, learned by both.
+    /// One task, learned by both, unless somebody wants it to end.
     fn compare<J: Job>(&mut self, job: &J, data: &Data<Example<J>>, model: &Path, out: &Path) -> Result<()> {
+        if self.is_stopped() {
+            return Ok(());
+        }
         let pretrained = Base::open(&model.display().to_string(), None)?;
         let fresh = Base { weights: None, ..Base::open(&model.display().to_string(), None)? };
-        let with = self.tune(job, data, &pretrained, &out.join(J::NAME))?;
-        let without = self.tune(job, data, &fresh, &out.join("without-pretraining").join(J::NAME))?;
-        let (figure, with, without) = (with.0, with.1, without.1);
-        writeln!(
-            self.out,
-            "   {:<10} {:<12} {:>18.1} % {:>10.1} %",
-            J::NAME,
-            figure.replace('_', " "),
-            100.0 * without,
-            100.0 * with
-        )?;
+        let (figure, with) = self.tune(job, data, &pretrained, &out.join(J::NAME))?;
+        let (_, without) = self.tune(job, data, &fresh, &out.join("without-pretraining").join(J::NAME))?;
+        let name = J::NAME;
+        let (Some(with), Some(without)) = (with, without) else {
+            return Ok(writeln!(self.out, "   {name:<10} stopped: not measured")?);
+        };
+        let [before, after] = [without, with].map(|share| 100.0 * share);
+        let spoken = figure.replace('_', " ");
+        writeln!(self.out, "   {name:<10} {spoken:<12} {before:>18.1} % {after:>10.1} %")?;
         self.out.flush()?;
-        self.figures.tasks.insert(J::NAME.to_owned(), TaskFigures { figure, with, without });
+        self.figures.tasks.insert(name.to_owned(), TaskFigures { figure, with, without });
         Ok(())
     }
 
-    /// The figure by which the task's models are compared.
+    /// The figure by which the task's models are compared; none where somebody stopped it.
     fn tune<J: Job>(
         &self,
         job: &J,
         data: &Data<Example<J>>,
         base: &Base,
         out: &Path,
-    ) -> Result<(&'static str, f64)> {
+    ) -> Result<(&'static str, Option<f64>)> {
         let long = Long { mode: J::LONG, ..Long::new(LENGTH) };
         let (task, _) = job.learn(&data.training, long)?;
         let flags = Flags {
@@ -118,7 +119,7 @@ impl Demo<'_> {
         let options = Options { quiet: true, force: true, no_doctor: true, ..Options::default() };
         let tuned = trial.run(options, &self.stop)?;
         let goal = task.goal().0;
-        Ok((goal, tuned.figures.value(goal).unwrap_or(f64::NAN)))
+        Ok((goal, tuned.figures.value(goal)))
     }
 
     fn table(&self, title: &str) -> Section {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Result;
@@ -213,11 +213,18 @@ impl Demo<'_> {
         if self.figures.complete {
             self.fill_gaps(&model, &mut trained.report)?;
             self.finetune(&model, &out.join("tasks"), &mut trained.report)?;
-            self.translate(&out.join("vocab"), &out.join("translator"), &mut trained.report)?;
+            if !self.is_stopped() {
+                self.translate(&out.join("vocab"), &out.join("translator"), &mut trained.report)?;
+            }
         }
         self.figures.seconds = start.elapsed().as_secs_f64();
         save_figures(out, &self.figures)?;
         Ok(self.figures)
+    }
+
+    /// Whether somebody wants it to end.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     fn heading(&mut self, number: usize, title: &str) -> Result<()> {

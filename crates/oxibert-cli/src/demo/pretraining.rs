@@ -11,6 +11,7 @@ use oxibert::text::Tokenizer;
 use oxibert::train::Every;
 
 use super::Demo;
+use crate::choices::CommonFlags;
 use crate::pretrain::{self, Flags, Options, Recipe, Settings, Trained};
 use crate::progress::Bars;
 
@@ -70,7 +71,7 @@ impl Demo<'_> {
             lr: Some(RATE),
             warmup: Some(WARMUP),
             beta2: Some(BETA2),
-            dropout: Some(0.0),
+            common: CommonFlags { dropout: Some(0.0), ..CommonFlags::default() },
             held_out: Some(HELD_OUT),
             seed: Some(self.seed),
             ..Flags::default()

@@ -9,6 +9,7 @@ use oxibert::train::{Body, Report, Section};
 
 use super::Demo;
 use super::pretraining::STEPS;
+use crate::choices::CommonFlags;
 use crate::finetune::teach::translate::{Job, learn};
 use crate::finetune::teach::{Flags, Verb};
 
@@ -35,11 +36,11 @@ impl Demo<'_> {
             steps: Some(steps),
             batch_tokens: Some(TOKENS),
             lr: Some(RATE),
-            dropout: Some(0.0),
+            common: CommonFlags { dropout: Some(0.0), ..CommonFlags::default() },
             seed: Some(self.seed),
             ..Flags::default()
         };
-        let job = Job { eval_pairs: UNSEEN, pre_norm: false };
+        let job = Job { eval_pairs: UNSEEN, ..Job::default() };
         let verb = Verb::short("tiny", vocab, out, flags, self.quiet);
         let (training, unseen) = self.pairs();
         let (taught, samples) = learn(&job, &verb, &training, &unseen, &self.stop)?;

@@ -8,7 +8,7 @@ use oxibert::train::{Form, OptimizerOptions, Schedule, ScheduleOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::choices::{DecayChoice, warmup};
+use crate::choices::{CommonFlags, DecayChoice, warmup};
 use crate::given;
 
 /// The flags that decide what comes out. One that is not given is not written down.
@@ -22,10 +22,6 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<usize>,
-    /// Batches of a step: more of them need no more memory [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) accumulate: Option<u32>,
     /// The highest learning rate [default: 3e-5; 5e-5 up to a width of 512, 1e-4 up to 256, 3e-4 up to 128]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,18 +50,9 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weight_decay: Option<f32>,
-    /// The largest norm that the gradient may have; 0 is no limit [default: 1]
-    #[arg(long, value_name = "NORM", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) clip: Option<f64>,
-    /// Dropout instead of what the configuration says
-    #[arg(long, value_name = "RATE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) dropout: Option<f64>,
-    /// Compute activations again instead of keeping them: a third more time, much less memory
-    #[arg(long, help_heading = "Training")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) checkpointing: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) common: CommonFlags,
     /// Another seed is another order, another head, another dropout [default: 42]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::choices::DecayChoice;
+use crate::choices::{CommonFlags, DecayChoice};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -56,10 +56,6 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch_tokens: Option<usize>,
-    /// Batches of a step: more of them need no more memory [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) accumulate: Option<u32>,
     /// The highest learning rate [default: 1e-3 up to a width of 256, 5e-4 up to 512, 1e-4 above; 2e-5 with --model]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,18 +84,9 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weight_decay: Option<f32>,
-    /// The largest norm that the gradient may have; 0 is no limit [default: 1]
-    #[arg(long, value_name = "NORM", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) clip: Option<f64>,
-    /// Dropout instead of what the configuration says
-    #[arg(long, value_name = "RATE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) dropout: Option<f64>,
-    /// Compute activations again instead of keeping them: a third more time, much less memory
-    #[arg(long, help_heading = "Training")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) checkpointing: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) common: CommonFlags,
     /// What is predicted [default: mlm+nsp]
     #[arg(long, value_enum, help_heading = "Examples")]
     #[serde(skip_serializing_if = "Option::is_none")]

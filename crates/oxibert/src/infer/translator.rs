@@ -5,7 +5,9 @@
 //! ```
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use oxibert_kernels::{side_by_side, threads};
 use rayon::prelude::*;
 
 use crate::data::{Batch, by_budget};
@@ -21,6 +23,8 @@ use crate::{Error, Result};
 
 /// Source tokens times hypotheses of a batch: enough to fill the machine, few enough to stay in its caches.
 const BATCH_TOKENS: usize = 4096;
+/// With fewer batches for each thread than this, a thread could be left without work for long; threads then share each product.
+const FEW: usize = 2;
 /// `[CLS]` and `[SEP]`.
 const SPECIAL: usize = 2;
 
@@ -78,6 +82,54 @@ struct Part {
     /// Without `[CLS]` and `[SEP]`.
     ids: Vec<u32>,
     found: Vec<Hypothesis>,
+}
+
+/// What the threads that translate share.
+struct Desk {
+    /// Parts of each text that are not translated yet.
+    left: Vec<usize>,
+    /// Memory that nobody uses just now.
+    works: Vec<Work>,
+    /// The first thing that went wrong; the rest is then left alone.
+    failure: Option<Error>,
+}
+
+impl Desk {
+    /// Memory for a batch; none if there is no use in going on.
+    fn take(&mut self) -> Option<Work> {
+        self.failure.is_none().then(|| self.works.pop().unwrap_or_default())
+    }
+
+    /// Notes a batch as done; how many texts were finished by it.
+    fn put_back(&mut self, work: Work, outcome: Result<()>, batch: &[Part]) -> u64 {
+        self.works.push(work);
+        if let Err(failure) = outcome {
+            self.failure.get_or_insert(failure);
+            return 0;
+        }
+        let mut finished = 0;
+        for part in batch {
+            self.left[part.text] -= 1;
+            finished += u64::from(self.left[part.text] == 0);
+        }
+        finished
+    }
+}
+
+fn lock(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
+    desk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Cuts parts, which come in order of their length, into batches of a token budget.
+fn batches(parts: &mut [Part], beam: usize) -> Vec<&mut [Part]> {
+    let lengths: Vec<usize> = parts.iter().map(|part| (part.ids.len() + SPECIAL) * beam).collect();
+    let (mut rest, mut batches) = (parts, Vec::new());
+    for run in by_budget(&lengths, BATCH_TOKENS, |&tokens| tokens) {
+        let (now, later) = std::mem::take(&mut rest).split_at_mut(run.len());
+        rest = later;
+        batches.push(now);
+    }
+    batches
 }
 
 impl Translator {
@@ -153,6 +205,8 @@ impl Translator {
             .collect())
     }
 
+    /// Finds the targets of all parts. Many batches go side by side, one per thread: threads that shared every small product of
+    /// every step would mostly wait for each other.
     fn run(
         &self,
         parts: &mut [Part],
@@ -163,35 +217,31 @@ impl Translator {
         let mut left = vec![0usize; texts];
         parts.iter().for_each(|part| left[part.text] += 1);
         progress.advance(left.iter().filter(|&&parts| parts == 0).count() as u64);
-        let lengths: Vec<usize> =
-            parts.iter().map(|part| (part.ids.len() + SPECIAL) * options.beam).collect();
-        let (mut batch, mut work, mut rest) = (Batch::new(), Work::default(), parts);
-        for run in by_budget(&lengths, BATCH_TOKENS, |&tokens| tokens) {
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(run.len());
-            rest = later;
-            batch.clear();
-            now.iter().for_each(|part| batch.push_ids(&self.whole(&part.ids)));
-            let found = self.search(&batch, options, &mut work)?;
-            for (part, found) in now.iter_mut().zip(found) {
-                part.found = found;
-                left[part.text] -= 1;
-                progress.advance(u64::from(left[part.text] == 0));
-            }
+        let desk = Mutex::new(Desk { left, works: Vec::new(), failure: None });
+        let one = |batch: &mut [Part]| {
+            let Some(mut work) = lock(&desk).take() else { return };
+            let found = self.search(batch, options, &mut work);
+            progress.advance(lock(&desk).put_back(work, found, batch));
+        };
+        let batches = batches(parts, options.beam);
+        if batches.len() < FEW * threads() {
+            batches.into_iter().for_each(one);
+        } else {
+            side_by_side(batches.into_iter(), one);
         }
-        Ok(())
+        desk.into_inner().unwrap_or_else(PoisonError::into_inner).failure.map_or(Ok(()), Err)
     }
 
-    /// Explains an output that is no number by the tensor that is sick, if one is.
-    fn search(
-        &self,
-        batch: &Batch,
-        options: &DecodeOptions,
-        work: &mut Work,
-    ) -> Result<Vec<Vec<Hypothesis>>> {
-        search(&self.model, &self.numbers, batch, options, work).map_err(|error| {
+    /// Finds a batch's targets; explains an output that is no number by the tensor that is sick, if one is.
+    fn search(&self, parts: &mut [Part], options: &DecodeOptions, work: &mut Work) -> Result<()> {
+        let mut batch = Batch::new();
+        parts.iter().for_each(|part| batch.push_ids(&self.whole(&part.ids)));
+        let found = search(&self.model, &self.numbers, &batch, options, work).map_err(|error| {
             let params: Vec<Param> = self.model.layout().iter().map(|(param, _)| param.clone()).collect();
             self.numbers.weights().check_finite(&params).err().unwrap_or(error)
-        })
+        })?;
+        parts.iter_mut().zip(found).for_each(|(part, found)| part.found = found);
+        Ok(())
     }
 
     /// `[CLS] ids [SEP]`.

@@ -5,10 +5,11 @@ use std::path::Path;
 use crate::model::causal::{Causal, Checkpoint, Config, TextBatch, Work, save};
 use crate::model::{DropoutPlan, TokenLoss, Training};
 use crate::nn::{Layout, tensors};
+use crate::progress::{Progress, Unit};
 use crate::text::Tokenizer;
 use crate::{Error, Result};
 
-use super::teaching::{Speaker, TeachOptions, Teaching};
+use super::teaching::{Speaker, TeachOptions, Teaching, losses};
 
 /// A causal model that learns texts.
 pub type Lm<'t> = Teaching<TextSpeaker<'t>>;
@@ -31,6 +32,49 @@ impl<'t> Teaching<TextSpeaker<'t>> {
         dev: &[T],
         options: TeachOptions,
     ) -> Result<Self> {
+        let speaker = TextSpeaker::new(config, tokenizer)?;
+        let [training, dev] = [training, dev].map(|texts| encode(texts, tokenizer, config));
+        Self::with_examples(speaker, training, dev, options)
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Causal {
+        &self.speaker.model
+    }
+}
+
+/// How well a checkpoint's model foretells texts: each token from those before it, the end of a text too. The perplexity is
+/// `loss.exp()`. Empty texts have no token; one that is longer than the model's longest sequence is read in several.
+///
+/// ```no_run
+/// use oxibert::model::causal::Checkpoint;
+/// use oxibert::task::lm::foretell;
+/// use oxibert::text::Tokenizer;
+///
+/// let directory = "stories".as_ref();
+/// let (checkpoint, tokenizer) = (Checkpoint::open(directory)?, Tokenizer::load(directory)?);
+/// let told = foretell(&checkpoint, &tokenizer, &["Once upon a time"], &())?;
+/// println!("perplexity {:.1} of {} tokens", told.loss.exp(), told.tokens);
+/// # Ok::<(), oxibert::Error>(())
+/// ```
+pub fn foretell<T: AsRef<str> + Sync>(
+    checkpoint: &Checkpoint,
+    tokenizer: &Tokenizer,
+    texts: &[T],
+    progress: &dyn Progress,
+) -> Result<TokenLoss> {
+    let mut speaker = TextSpeaker::new(&checkpoint.config, tokenizer)?;
+    let (_, params) = checkpoint.load()?;
+    let examples = encode(texts, tokenizer, &checkpoint.config);
+    progress.begin("foretelling", Some(examples.len() as u64), Unit::Items);
+    let told = losses(&mut speaker, &examples, &params.values, progress);
+    progress.end();
+    Ok(told)
+}
+
+impl<'t> TextSpeaker<'t> {
+    /// Checks that model and vocabulary fit each other.
+    fn new(config: &Config, tokenizer: &'t Tokenizer) -> Result<Self> {
         let tokens = tokenizer.vocab().len();
         if tokens > config.vocab_size {
             let problem = format!(
@@ -39,15 +83,7 @@ impl<'t> Teaching<TextSpeaker<'t>> {
             );
             return Err(Error::setting("vocab_size", problem));
         }
-        let [training, dev] = [training, dev].map(|texts| encode(texts, tokenizer, config));
-        let model = Causal::new(config);
-        let speaker = TextSpeaker { model, tokenizer, batch: TextBatch::new(), work: Work::default() };
-        Self::with_examples(speaker, training, dev, options)
-    }
-
-    /// The model.
-    pub fn model(&self) -> &Causal {
-        &self.speaker.model
+        Ok(Self { model: Causal::new(config), tokenizer, batch: TextBatch::new(), work: Work::default() })
     }
 }
 

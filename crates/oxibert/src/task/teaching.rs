@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::data::{Order, by_budget};
 use crate::model::{DropoutPlan, Keep, TokenLoss, Training};
 use crate::nn::Layout;
+use crate::progress::Progress;
 use crate::random::Random;
 use crate::train::{Better, Figures, Learner, Moment, Pass, read_position};
 use crate::{Error, Result};
@@ -201,12 +202,7 @@ impl<S: Speaker> Learner for Teaching<S> {
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {
         let mut figures = Figures::default();
         let Self { speaker, dev, .. } = self;
-        let lengths: Vec<usize> = dev.iter().map(|example| speaker.tokens(example)).collect();
-        let mut rest = dev.iter();
-        for run in by_budget(&lengths, EVALUATION_TOKENS, |&tokens| tokens) {
-            speaker.show(rest.by_ref().take(run.len()));
-            add(&mut figures, &speaker.evaluate(values));
-        }
+        add(&mut figures, &losses(speaker, dev, values, &()));
         let perplexity = figures.value("loss")?.exp();
         figures.add("perplexity", perplexity, 1.0);
         speaker.measure(values, &mut figures);
@@ -232,6 +228,27 @@ impl<S: Speaker> Learner for Teaching<S> {
     fn save(&self, values: &[f32], directory: &Path) -> Result<()> {
         self.speaker.save(values, directory)
     }
+}
+
+/// What a model says of examples, all of them together.
+pub(super) fn losses<S: Speaker>(
+    speaker: &mut S,
+    examples: &[S::Example],
+    values: &[f32],
+    progress: &dyn Progress,
+) -> TokenLoss {
+    let lengths: Vec<usize> = examples.iter().map(|example| speaker.tokens(example)).collect();
+    let (mut rest, mut sum, mut all) = (examples.iter(), 0.0, TokenLoss::default());
+    for run in by_budget(&lengths, EVALUATION_TOKENS, |&tokens| tokens) {
+        speaker.show(rest.by_ref().take(run.len()));
+        let TokenLoss { loss, correct, tokens } = speaker.evaluate(values);
+        sum += loss * tokens as f64;
+        all.correct += correct;
+        all.tokens += tokens;
+        progress.advance(run.len() as u64);
+    }
+    all.loss = sum / all.tokens.max(1) as f64;
+    all
 }
 
 fn add(figures: &mut Figures, loss: &TokenLoss) {

@@ -9,11 +9,13 @@
 //!
 //! `plain` is the slow twin of steps 3 and 4.
 //!
-//! Beside the pipeline: [`learn`] makes a vocabulary of text; [`sentences`] and [`segment`] (Chinese words), which pretraining needs.
+//! Beside the pipeline: [`learn`] makes a vocabulary of text; [`sentences`] and [`segment`] (Chinese words), which pretraining needs;
+//! [`familiar`](Familiar): whether texts look like others.
 
 mod added;
 mod decode;
 mod encoding;
+mod familiar;
 pub mod learn;
 mod normalize;
 mod persist;
@@ -33,6 +35,7 @@ mod words;
 
 pub use added::AddedToken;
 pub use encoding::{Encoding, Padding, Rectangle};
+pub use familiar::Familiar;
 pub use normalize::Span;
 pub use persist::TOKENIZER_FILES;
 pub use rules::{Compat, Rules};

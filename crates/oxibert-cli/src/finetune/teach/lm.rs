@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use oxibert::data::Corpus;
 use oxibert::model::causal::Config;
@@ -11,6 +11,7 @@ use serde_json::Map;
 
 use super::settings::Settings;
 use super::{Base, Lesson, Verb, hold_out};
+use crate::lines;
 use crate::watchers::listen;
 
 /// Texts to a model that goes on with them, from left to right
@@ -43,8 +44,8 @@ const WORDS: usize = 3;
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { train, dev, verb } = arguments;
     verb.threads.install()?;
-    let all = texts(train)?;
-    let [training, dev] = if dev.is_empty() { hold_out(all) } else { [all, texts(dev)?] };
+    let all = lines::with_text(train)?;
+    let [training, dev] = if dev.is_empty() { hold_out(all) } else { [all, lines::with_text(dev)?] };
     let base: Base<Config> =
         Base::open(verb, || Ok(Corpus::from_text("the training texts", training.join("\n"))))?;
     let settings = verb.flags.decide(base.config.n_embd, SMOOTHING)?;
@@ -55,19 +56,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let taught = lesson.teach(&mut learner, base.values, &*listen()?)?;
     let words: Vec<&str> = training[0].split_whitespace().take(WORDS).collect();
     verb.summarise(&taught, &words.join(" "), "generate")
-}
-
-/// The lines of files that say something.
-fn texts(files: &[PathBuf]) -> Result<Vec<String>> {
-    let corpus = Corpus::open(files)?;
-    let (mut lines, mut texts) = (corpus.lines(), Vec::new());
-    while let Some(line) = lines.next_line()? {
-        if !line.text.trim().is_empty() {
-            texts.push(line.text.to_owned());
-        }
-    }
-    ensure!(!texts.is_empty(), "{}: no text in it", files[0].display());
-    Ok(texts)
 }
 
 /// The configuration with what this run changes about it.

@@ -8,7 +8,7 @@ use oxibert::train::{Form, Limit, OptimizerOptions, Schedule, ScheduleOptions, p
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::choices::{DecayChoice, warmup};
+use crate::choices::{CommonFlags, DecayChoice, warmup};
 use crate::given;
 
 /// Epochs, where neither steps nor time are given.
@@ -37,10 +37,6 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch_tokens: Option<usize>,
-    /// Batches of a step: more of them need no more memory [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) accumulate: Option<u32>,
     /// The highest learning rate [default: the paper's, 1 / sqrt(4000 * width)]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,22 +57,13 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) smoothing: Option<f32>,
-    /// Dropout instead of what the configuration says
-    #[arg(long, value_name = "RATE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) dropout: Option<f64>,
     /// Decoupled; biases and LayerNorms are left out [default: 0]
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weight_decay: Option<f32>,
-    /// The largest norm that the gradient may have; 0 is no limit [default: 1]
-    #[arg(long, value_name = "NORM", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) clip: Option<f64>,
-    /// Compute activations again instead of keeping them: a third more time, much less memory
-    #[arg(long, help_heading = "Training")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) checkpointing: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) common: CommonFlags,
     /// Another seed is another order, another beginning, another dropout [default: 42]
     #[arg(long, value_name = "N", help_heading = "Training")]
     #[serde(skip_serializing_if = "Option::is_none")]

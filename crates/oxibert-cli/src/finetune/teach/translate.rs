@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use oxibert::data::{Corpus, Incomplete, Pair, Pairs};
 use oxibert::model::transformer::Config;
 use oxibert::task::metrics::translation::{Tokenization, bleu};
 use oxibert::task::translate::{Sample, Translate};
+use oxibert::text::{Familiar, Tokenizer};
 use oxibert::train::{Body, Section};
 use serde::Serialize;
 
@@ -44,7 +45,7 @@ pub(crate) struct Arguments {
 }
 
 /// The task's own flags.
-#[derive(Debug, Args, Serialize)]
+#[derive(Debug, Default, Args, Serialize)]
 #[group(skip)]
 pub(crate) struct Job {
     /// How many of the dev pairs are translated for BLEU each time
@@ -53,12 +54,30 @@ pub(crate) struct Job {
     /// LayerNorm before every sub-layer instead of behind it; `transformers` has no such model
     #[arg(long, help_heading = "Training")]
     pub(crate) pre_norm: bool,
+    /// What is not shared, one or both [default: one table for source, target and output, as in the paper]
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Training")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) separate: Vec<Separate>,
+}
+
+/// A table of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Separate {
+    /// Source and target have an embedding each
+    Source,
+    /// The output projection is not the target's embedding
+    Output,
 }
 
 /// The share of each answer that is spread over all tokens, in the paper (section 5.4).
 const SMOOTHING: f32 = 0.1;
 /// Translations in the report.
 const SHOWN: usize = 20;
+/// Pairs of each part that are looked at to tell their languages.
+const LOOKED_AT: usize = 20_000;
+/// How many times as surprising texts must be to look like another language; other topics stay far below.
+const STRANGE: f64 = 1.6;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { job, verb, .. } = arguments;
@@ -82,6 +101,14 @@ pub(crate) fn learn(
     let config = configure(job, verb, &base, &settings)?;
     let references: Vec<&str> = dev.iter().map(|pair| pair.target.as_str()).collect();
     let tokenization = Tokenization::suited_to(&references);
+    note_strange_dev(verb, &base.tokenizer, training, dev);
+    let has_case = |pair: &Pair| pair.target.chars().any(char::is_uppercase);
+    if base.values.is_none() && base.tokenizer.rules().lowercase && training.iter().any(has_case) {
+        verb.note(format_args!(
+            "the vocabulary has neither upper case nor accents, so that translations will have none; `oxibert vocab --cased` \
+             keeps them"
+        ));
+    }
     let score = |ours: &[String], theirs: &[String]| bleu(ours, theirs, tokenization).score;
     let measured = &dev[..dev.len().min(job.eval_pairs)];
     let learner = Translate::new(&config, &base.tokenizer, training, dev, settings.data())?;
@@ -115,20 +142,48 @@ fn load(arguments: &Arguments) -> Result<[Vec<Pair>; 2]> {
     Ok([training, read(&arguments.dev)?])
 }
 
+/// Says so where dev data look like another language than what is learned: an hour would be measured with the wrong thing.
+fn note_strange_dev(verb: &Verb, tokenizer: &Tokenizer, training: &[Pair], dev: &[Pair]) {
+    let source: fn(&Pair) -> &str = |pair| &pair.source;
+    for (name, side) in [("sources", source), ("targets", |pair| &pair.target)] {
+        let [training, dev] =
+            [training, dev].map(|pairs| pairs.iter().take(LOOKED_AT).map(side).collect::<Vec<_>>());
+        let familiar = Familiar::learn(tokenizer, &training);
+        if familiar.strangeness(tokenizer, &dev).is_some_and(|times| times > STRANGE) {
+            verb.note(format_args!(
+                "the {name} of the dev data look like another language than those of the training data; is it the same \
+                 pair of languages, in the same order?"
+            ));
+        }
+    }
+}
+
 /// The texts of both languages, for one vocabulary.
 fn both_sides(pairs: &[Pair]) -> Corpus {
     let lines = pairs.iter().flat_map(|pair| [pair.source.as_str(), "\n", pair.target.as_str(), "\n"]);
     Corpus::from_text("the training pairs", lines.collect::<String>())
 }
 
-/// The configuration with what this run changes about it.
+/// The configuration with what this run changes about it; a checkpoint's form stays as it is.
 fn configure(job: &Job, verb: &Verb, base: &Base<Config>, settings: &Settings) -> Result<Config> {
     let mut config = base.config.clone();
     config.dropout = settings.dropout.unwrap_or(config.dropout);
-    config.normalize_before |= job.pre_norm;
-    if base.values.is_some() && config.normalize_before != base.config.normalize_before {
-        bail!("--pre-norm: the checkpoint {} was trained without it", verb.model);
+    let forms = [
+        ("--pre-norm", job.pre_norm, !config.normalize_before),
+        (
+            "--separate source",
+            job.separate.contains(&Separate::Source),
+            config.share_encoder_decoder_embeddings,
+        ),
+        ("--separate output", job.separate.contains(&Separate::Output), config.tie_word_embeddings),
+    ];
+    if let Some((flag, ..)) = forms.iter().find(|(_, asked, new)| base.values.is_some() && *asked && *new) {
+        bail!("{flag}: the checkpoint {} was trained without it", verb.model);
     }
+    let [pre_norm, source, output] = forms.map(|(_, asked, _)| asked);
+    config.normalize_before |= pre_norm;
+    config.share_encoder_decoder_embeddings &= !source;
+    config.tie_word_embeddings &= !output;
     config.check()?;
     Ok(config)
 }

@@ -58,6 +58,9 @@ fn neighbours_threads_and_repetition_change_nothing() {
     assert_eq!(together, alone);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     assert_eq!(together, pool.install(|| translator.translate(&texts, &options, &()).unwrap()));
+    // Enough batches for every thread to take its own.
+    let many = pool.install(|| translator.translate(&texts.repeat(200), &options, &()).unwrap());
+    assert!(many.chunks(texts.len()).all(|some| some == together));
     assert!(together.iter().all(|found| found.windows(2).all(|pair| pair[0].score >= pair[1].score)));
 }
 

@@ -1,6 +1,6 @@
 //! From a source to its likeliest targets: beam search, which with a beam of one is greedy (section 6.1 of the paper).
 
-use rayon::prelude::*;
+use oxibert_kernels::{side_by_side, softmax};
 
 use super::{Transformer, Work};
 use crate::data::Batch;
@@ -138,8 +138,9 @@ pub(crate) fn search<N: Numbers + ?Sized>(
 
 /// For each row of logits its likeliest tokens with the logarithms of their probabilities.
 fn likeliest(logits: &mut [f32], tokens: usize, count: usize) -> Result<Vec<Vec<(u32, f64)>>> {
-    oxibert_kernels::softmax(logits, tokens);
-    let found: Vec<_> = logits.par_chunks_exact(tokens).map(|row| top(row, count)).collect();
+    softmax(logits, tokens);
+    let mut found = vec![Vec::new(); logits.len() / tokens];
+    side_by_side(logits.chunks_exact(tokens).zip(&mut found), |(row, found)| *found = top(row, count));
     if found.iter().any(Vec::is_empty) {
         let problem = "its output is not a number; take a checkpoint from before the training diverged";
         return Err(Error::setting("model", problem));
