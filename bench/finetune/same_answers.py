@@ -52,6 +52,13 @@ def choose(model, tokenizer, line):
     return model(**{name: value[None] for name, value in encoded.items()}).logits[0].softmax(-1).tolist()
 
 
+def longest(task, tokenizer, line):
+    asked = json.loads(line) if task in ("answer", "choose") else None
+    texts = {"answer": lambda: [(asked["question"], asked["context"])], "choose": lambda: [(asked["context"], choice) for choice in asked["choices"]],
+             "classify": lambda: [line.split("\t")], "tag": lambda: [(line,)]}[task]()
+    return max(len(tokenizer(*text)["input_ids"]) for text in texts)
+
+
 KINDS = {"classify": (BertForSequenceClassification, classify), "tag": (BertForTokenClassification, tag),
          "answer": (BertForQuestionAnswering, answer), "choose": (BertForMultipleChoice, choose)}
 
@@ -73,6 +80,8 @@ def main():
     kind, ask = KINDS[task]
     model, tokenizer = kind.from_pretrained(directory).eval(), AutoTokenizer.from_pretrained(directory)
     lines = [line for line in open(path, encoding="utf8").read().split("\n") if line]
+    limit = getattr(model.config, "oxibert_long", {}).get("max_length", model.config.max_position_embeddings)
+    lines = [line for line in lines if longest(task, tokenizer, line) <= limit]
     command = [rest[0] if rest else "oxibert", "predict", task, "--model", directory, "--json"]
     said = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True).stdout
     ours = [json.loads(line) for line in said.splitlines()]

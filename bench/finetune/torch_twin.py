@@ -30,6 +30,7 @@ def options():
     parser.add_argument("--max-length", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--regression", action="store_true")
+    parser.add_argument("--bf16", action="store_true", help="autocast")
     return parser.parse_args()
 
 
@@ -181,7 +182,9 @@ def main():
     for _ in range(chosen.epochs):
         for batch in batches(task.train, chosen.batch):
             inputs, width = padded(batch)
-            task.model(**inputs, labels=task.targets(batch, width)).loss.backward()
+            with torch.autocast("cpu", torch.bfloat16, enabled=chosen.bf16):
+                loss = task.model(**inputs, labels=task.targets(batch, width)).loss
+            loss.backward()
             torch.nn.utils.clip_grad_norm_(task.model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
@@ -189,7 +192,7 @@ def main():
         figures = measure(task)
         goal = "spearman" if chosen.regression else "entity_f1" if chosen.kind == "tag" else "accuracy"
         best = figures if figures[goal] > best.get(goal, -1) else best
-    print(json.dumps(dict(task=chosen.task, seed=chosen.seed, steps=steps, seconds=time.perf_counter() - begin, **best)))
+    print(json.dumps(dict(task=chosen.task, seed=chosen.seed, bf16=chosen.bf16, steps=steps, seconds=time.perf_counter() - begin, **best)))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ impl Work<Verb> for Predict {
             |send: &mut Sink<'_, Next<J>>| files.iter().try_for_each(|path| job.each(task, path, send));
         as_they_arrive(TOGETHER, read, |together| stream.answer(together))?;
         if stream.bad > 0 {
-            remark(format_args!("note: {} lines could not be answered", stream.bad));
+            let lines = if stream.bad == 1 { "line" } else { "lines" };
+            remark(format_args!("note: {} {lines} could not be answered", stream.bad));
         }
         Ok(())
     }

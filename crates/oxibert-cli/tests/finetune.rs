@@ -198,6 +198,22 @@ fn a_killed_run_ends_with_the_same_bytes() {
 }
 
 #[test]
+fn bfloat16_learns_too_with_the_same_bytes_for_any_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    prepare(at);
+    let exact = ["--epochs", "8", "--json"];
+    done(at, &learn("classify", "classes.tsv", "exact", &exact), "");
+    for (out, threads) in [("one", "1"), ("two", "2")] {
+        let more = [&exact[..], &["--bf16", "--threads", threads]].concat();
+        let figures = object(&done(at, &learn("classify", "classes.tsv", out, &more), ""));
+        assert_eq!(figures["accuracy"], json!(1.0), "{figures}");
+    }
+    assert!(result(at, "one") == result(at, "two"), "the bytes depend on the threads");
+    assert!(result(at, "one") != result(at, "exact"), "nothing was rounded");
+}
+
+#[test]
 fn several_runs_are_compared() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
@@ -270,6 +286,30 @@ fn a_bad_line_does_not_lose_the_others() {
     assert_eq!(lines[0], lines[2]);
     let output = run(at, &["evaluate", "classify", "--model", "chooser", "--data", "classes.tsv"], "");
     assert_eq!(output.status.code(), Some(2), "another task's checkpoint is refused");
+}
+
+#[test]
+fn a_model_of_pairs_reads_pairs() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    prepare(at);
+    let rows = ["ann likes rome\tben likes oslo\tother", "ann likes rome\tann likes rome\tsame"];
+    fs::write(
+        at.join("pairs.tsv"),
+        format!("sentence1\tsentence2\tlabel\n{}\n", [rows; 8].concat().join("\n")),
+    )
+    .unwrap();
+    done(at, &learn("classify", "pairs.tsv", "model", &["--epochs", "1"]), "");
+    let predict = ["predict", "classify", "--model", "model", "--json"];
+    let said = done(at, &predict, "ann likes rome\tben likes oslo\nann likes rome\n");
+    let lines: Vec<Value> = said.lines().map(object).collect();
+    assert!(lines[1]["error"].as_str().unwrap().contains("expected a pair"), "{said}");
+    let pair = json!({ "sentence1": "ann likes rome", "sentence2": "ben likes oslo" });
+    let same = done(at, &[&predict[..], &["--format", "jsonl"]].concat(), &format!("{pair}\n"));
+    assert_eq!(object(&same), lines[0]);
+    let single = run(at, &["evaluate", "classify", "--model", "model", "--data", "classes.tsv"], "");
+    let said = String::from_utf8_lossy(&single.stderr);
+    assert!(said.contains("fine-tuned on pairs of texts, these are single texts"), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! | what | forward | backward |
 //! |---|---|---|
-//! | matrix product | [`gemm()`] over [`Mat`], [`MatMut`]; [`linear`]; [`PackedWeight`] | [`linear_dx`], [`linear_dw`], [`bias_gradient`] |
+//! | matrix product | [`gemm()`] over [`Mat`], [`MatMut`]; [`linear`]; [`PackedWeight`]; [`in_bf16`] | [`linear_dx`], [`linear_dw`], [`bias_gradient`] |
 //! | GELU, ReLU, tanh | [`activation()`], [`activation_in_place`] | [`activation_backward`] |
 //! | residual + dropout + LayerNorm | [`add_layer_norm`] | [`add_layer_norm_backward`] |
 //! | dropout alone | [`dropout()`] | the same |
@@ -50,7 +50,7 @@ pub use attention::{
 };
 pub use dropout::{Dropout, dropout};
 pub use embedding::{Lookup, embed, embed_backward};
-pub use gemm::{PackedWeight, Start, gemm, linear, linear_dw, linear_dx};
+pub use gemm::{PackedWeight, Start, gemm, has_bf16, in_bf16, linear, linear_dw, linear_dx};
 pub use huge::zeros;
 pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm, add_layer_norm_backward};
 pub use loss::{CrossEntropy, IGNORE, cross_entropy, softmax};

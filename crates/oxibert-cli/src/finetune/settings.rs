@@ -76,6 +76,8 @@ pub(crate) struct Settings {
     clip: f64,
     dropout: Option<f64>,
     checkpointing: bool,
+    #[serde(default)]
+    pub(crate) bf16: bool,
     pub(crate) seed: u64,
 }
 
@@ -95,7 +97,7 @@ impl Flags {
         let defaults = json!({
             "epochs": 3.0, "batch": 32, "accumulate": 1, "lr": rate(width), "warmup": 0.1, "decay": "linear",
             "layer_decay": 1.0, "freeze": null, "patience": null, "weight_decay": 0.01, "clip": 1.0, "dropout": null,
-            "checkpointing": false, "seed": 42,
+            "checkpointing": false, "bf16": false, "seed": 42,
         });
         let settings: Settings = given::over(self, defaults)?;
         settings.check()?;

@@ -79,7 +79,7 @@ impl<J: Job> Trial<'_, J> {
     }
 
     fn run_options(&self, learner: &Finetune<'_, J::Task>, options: Options) -> RunOptions {
-        let Settings { epochs, accumulate, patience, .. } = self.settings;
+        let Settings { epochs, accumulate, patience, bf16, .. } = self.settings;
         let batches = learner.batches_per_epoch() as f64 * epochs;
         let steps = (batches / f64::from(accumulate)).ceil().max(1.0) as u64;
         let epoch = Every::Share(1.0 / epochs);
@@ -93,6 +93,7 @@ impl<J: Job> Trial<'_, J> {
             keep: 1,
             peak: peak(),
             patience,
+            bf16,
         }
     }
 

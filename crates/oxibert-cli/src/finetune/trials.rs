@@ -73,6 +73,7 @@ pub(super) fn run<J: Job>(
 
 fn plans(verb: &Verb, width: usize) -> Result<Vec<Plan>> {
     let settings = verb.flags.decide(width)?;
+    verb.flags.common.note(verb.quiet);
     let mut plans = vec![Plan { name: None, settings }];
     if verb.search {
         plans = vary(&plans, &grid(), |settings, (batch, lr, epochs)| {

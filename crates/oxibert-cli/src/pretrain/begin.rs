@@ -57,6 +57,7 @@ pub(crate) struct Recipe {
 pub(super) fn anew(arguments: &Arguments, shards: &Shards, tokenizer: &Tokenizer) -> Result<Start> {
     let (mut config, weights) = open(arguments, tokenizer)?;
     let settings = arguments.flags.decide(config.hidden_size, weights.is_some())?;
+    arguments.flags.common.note(arguments.quiet);
     settings.apply(&mut config)?;
     let name = arguments.model.as_ref().or(arguments.config.as_ref()).map_or(DEFAULT_PRESET, String::as_str);
     let recipe = Recipe::new(name, arguments.model.clone(), &config, settings, shards);

@@ -154,6 +154,7 @@ pub(crate) fn train(
         keep: options.keep,
         peak: peak(),
         patience: None,
+        bf16: settings.bf16,
     };
     let entropy = Some(shards.prepared().unigram_entropy);
     let doctor = Doctor::new(DoctorOptions { unigram_entropy: entropy });

@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     clip: f64,
     pub(crate) dropout: Option<f64>,
     checkpointing: bool,
+    #[serde(default)]
+    pub(crate) bf16: bool,
     objective: ObjectiveChoice,
     length: usize,
     long_length: Option<usize>,
@@ -81,7 +83,7 @@ fn defaults(width: usize, continued: bool) -> Value {
     json!({
         "steps": STEPS, "time_budget": null, "batch": 32, "batch_tokens": null, "accumulate": 1,
         "lr": lr, "warmup": 0.06, "decay": "linear", "optimizer": "adamw", "variant": "hf",
-        "beta2": 0.999, "weight_decay": 0.01, "clip": 1.0, "dropout": null, "checkpointing": false,
+        "beta2": 0.999, "weight_decay": 0.01, "clip": 1.0, "dropout": null, "checkpointing": false, "bf16": false,
         "objective": "mlm+nsp", "length": examples.length, "long_length": null, "long_share": 0.1,
         "mask_rate": examples.mask_rate, "max_predictions": null, "short_probability": examples.short_probability,
         "whole_word": false, "ngram": examples.ngram, "static": false, "dupe": 10, "held_out": 0.01,

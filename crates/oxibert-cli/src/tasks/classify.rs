@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Job, Take, bad_line};
+use crate::output::remark;
 
 /// Where texts and labels are, and what a label is.
 #[derive(Debug, Clone, Default, Args, Serialize)]
@@ -59,7 +60,7 @@ impl Flags {
         let columns =
             Columns { text: self.text.clone(), text2: self.text2.clone(), label: self.label.clone() };
         let label_separator = self.multi_label.then_some(self.label_separator.unwrap_or(','));
-        Ok(TextOptions { format: given.or(format), columns, label_separator, labels })
+        Ok(TextOptions { format: given.or(format), columns, label_separator, labels, pairs: None })
     }
 
     fn kind(&self) -> Kind {
@@ -69,6 +70,19 @@ impl Flags {
             _ => Kind::Single,
         }
     }
+}
+
+/// A note where the model was fine-tuned on pairs and these are single texts, or the other way round.
+fn strange_texts(task: &Classify, examples: &[TextExample]) -> Option<String> {
+    let names = |pairs: bool| if pairs { "pairs of texts" } else { "single texts" };
+    let (known, found) = (task.pairs()?, examples.first()?.texts.len() > 1);
+    (known != found).then(|| {
+        format!(
+            "note: the model was fine-tuned on {}, these are {}; --text and --text2 name the columns",
+            names(known),
+            names(found)
+        )
+    })
 }
 
 impl Job for Flags {
@@ -105,13 +119,22 @@ impl Job for Flags {
                 task.labels().join(", ")
             )
         };
-        unknown.iter().map(told).collect()
+        unknown.iter().map(told).chain(strange_texts(task, examples)).collect()
     }
 
-    fn each(&self, _task: &Classify, path: &Path, take: &mut Take<'_, Self>) -> Result<()> {
+    fn each(&self, task: &Classify, path: &Path, take: &mut Take<'_, Self>) -> Result<()> {
         let lines = (path == Path::new("-")).then_some(Format::Lines);
-        let mut reader = TextReader::open(path, &self.options(LabelNeed::Ignored, lines)?)?;
-        reader.try_for_each(|next| take(next.map_err(bad_line)))
+        let options = TextOptions { pairs: task.pairs(), ..self.options(LabelNeed::Ignored, lines)? };
+        let mut told = false;
+        TextReader::open(path, &options)?.try_for_each(|next| {
+            if let (Ok(example), false) = (&next, told) {
+                strange_texts(task, std::slice::from_ref(example))
+                    .iter()
+                    .for_each(|note| remark(format_args!("{note}")));
+                told = true;
+            }
+            take(next.map_err(bad_line))
+        })
     }
 
     fn json(&self, task: &Classify, _example: &TextExample, answer: &Classified) -> Value {

@@ -93,9 +93,13 @@ macro_rules! lanes {
 }
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) use x86::Pairs;
+
+#[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Lanes;
     use std::arch::x86_64::*;
+    use std::mem::transmute;
 
     lanes!(
         __m256,
@@ -117,6 +121,50 @@ mod x86 {
         |a, b, c| _mm512_fmadd_ps(a, b, c),
         _mm512_add_ps
     );
+
+    /// Sixteen sums in f32; as a factor, the bits of sixteen pairs of bfloat16.
+    #[derive(Clone, Copy)]
+    #[repr(transparent)]
+    pub(crate) struct Pairs(__m512);
+
+    impl Lanes for Pairs {
+        const N: usize = 16;
+
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            // SAFETY: the caller vouches for the instruction set, here and below.
+            Self(unsafe { <__m512 as Lanes>::zero() })
+        }
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            // SAFETY: see `zero`.
+            Self(unsafe { <__m512 as Lanes>::splat(x) })
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: see `zero`; the caller vouches for the floats.
+            Self(unsafe { <__m512 as Lanes>::load(from) })
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            // SAFETY: see `load`.
+            unsafe { Lanes::store(self.0, to) }
+        }
+        /// The products of both halves of each pair, added to `c`.
+        #[inline(always)]
+        unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+            // SAFETY: see `zero`; the types have the same bits.
+            Self(unsafe {
+                let (a, b) = (transmute::<__m512, __m512bh>(self.0), transmute::<__m512, __m512bh>(b.0));
+                _mm512_dpbf16_ps(c.0, a, b)
+            })
+        }
+        #[inline(always)]
+        unsafe fn add(self, b: Self) -> Self {
+            // SAFETY: see `zero`.
+            Self(unsafe { Lanes::add(self.0, b.0) })
+        }
+    }
 }
 
 #[cfg(target_arch = "aarch64")]

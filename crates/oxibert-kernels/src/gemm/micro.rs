@@ -61,6 +61,15 @@ impl Tile {
         }
     }
 
+    /// The tile for pairs of bfloat16, where this processor has one; as large as the best.
+    pub(crate) fn pairs() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if isa() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16") {
+            return Some(Self { mr: 12, nr: 32, run: avx512_pairs });
+        }
+        None
+    }
+
     /// Computes one block.
     ///
     /// # Safety
@@ -102,6 +111,11 @@ block!(
 block!(
     #[target_feature(enable = "avx512f")]
     avx512, std::arch::x86_64::__m512, 12, 2, [1 2 3 4 5 6 7 8 9 10 11 12]
+);
+#[cfg(target_arch = "x86_64")]
+block!(
+    #[target_feature(enable = "avx512f,avx512bf16")]
+    avx512_pairs, super::lanes::Pairs, 12, 2, [1 2 3 4 5 6 7 8 9 10 11 12]
 );
 #[cfg(target_arch = "aarch64")]
 block!(neon, std::arch::aarch64::float32x4_t, 6, 4, [1 2 3 4 5 6]);

@@ -6,6 +6,7 @@
 //! order of the depth, in blocks that depend on the depth only. The same row therefore gives the same bits in a batch of
 //! one and in a batch of many.
 
+mod form;
 mod lanes;
 mod micro;
 mod operand;
@@ -19,12 +20,14 @@ use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::{Aligned, with_scratch};
 use crate::team::tasks;
+use form::Form;
 use micro::{Block, Init, Tile};
 use operand::{Left, LeftBlock, Panels, Right};
 use pack::Last;
 use plan::{Cut, ROWS, blocks};
 use std::ops::Range;
 
+pub use form::{has_bf16, in_bf16};
 pub(crate) use lanes::{Lanes, Portable};
 
 /// Fewer columns do not pay for packing rows that could be read where they lie.
@@ -47,7 +50,7 @@ pub enum Start<'a> {
 pub fn linear(x: &[f32], w: &[f32], bias: Option<&[f32]>, inputs: usize, y: &mut [f32]) {
     let (n, outputs) = (rows_of(x, inputs), rows_of(w, inputs));
     let start = bias.map_or(Start::Zero, Start::Bias);
-    gemm(MatMut::new(y, n, outputs), Mat::new(x, n, inputs), Mat::new(w, outputs, inputs).t(), start);
+    layer(MatMut::new(y, n, outputs), Mat::new(x, n, inputs), Mat::new(w, outputs, inputs).t(), start);
 }
 
 /// The gradient of [`linear`]'s input.
@@ -56,7 +59,7 @@ pub fn linear(x: &[f32], w: &[f32], bias: Option<&[f32]>, inputs: usize, y: &mut
 pub fn linear_dx(dy: &[f32], w: &[f32], outputs: usize, accumulate: bool, dx: &mut [f32]) {
     let (n, inputs) = (rows_of(dy, outputs), w.len().checked_div(outputs).unwrap_or(0));
     let start = if accumulate { Start::Add } else { Start::Zero };
-    gemm(MatMut::new(dx, n, inputs), Mat::new(dy, n, outputs), Mat::new(w, outputs, inputs), start);
+    layer(MatMut::new(dx, n, inputs), Mat::new(dy, n, outputs), Mat::new(w, outputs, inputs), start);
 }
 
 /// The gradient of [`linear`]'s weight, added to what `dw` holds. (The bias's is [`crate::bias_gradient`].)
@@ -64,7 +67,7 @@ pub fn linear_dx(dy: &[f32], w: &[f32], outputs: usize, accumulate: bool, dx: &m
 /// `dw [O, I] += dy^T [O, N] x [N, I]`.
 pub fn linear_dw(dy: &[f32], x: &[f32], inputs: usize, dw: &mut [f32]) {
     let (n, outputs) = (rows_of(x, inputs), rows_of(dw, inputs));
-    gemm(MatMut::new(dw, outputs, inputs), Mat::new(dy, n, outputs).t(), Mat::new(x, n, inputs), Start::Add);
+    layer(MatMut::new(dw, outputs, inputs), Mat::new(dy, n, outputs).t(), Mat::new(x, n, inputs), Start::Add);
 }
 
 /// A weight [O, I] in the order in which the tiles read it: packed once, used for every prediction.
@@ -85,7 +88,8 @@ impl PackedWeight {
     pub fn new(w: &[f32], inputs: usize) -> Self {
         let outputs = rows_of(w, inputs);
         let mut data = Aligned::zeros(outputs.next_multiple_of(Tile::best().nr) * inputs);
-        Panels::pack(Mat::new(w, outputs, inputs).t(), Tile::best().nr, Last::Padded, data.as_mut_slice());
+        let (w, room) = (Mat::new(w, outputs, inputs).t(), data.as_mut_slice());
+        Panels::pack(w, Form::Exact, Tile::best().nr, Last::Padded, room);
         Self { data, inputs, outputs }
     }
 
@@ -101,7 +105,8 @@ impl PackedWeight {
         let start = bias.map_or(Start::Zero, Start::Bias);
         let panels = Panels::new(self.data.as_slice(), self.outputs.next_multiple_of(Tile::best().nr));
         let out = MatMut::new(y, x.rows, self.outputs);
-        with_left(x, self.outputs, |x| product(&out, 0, x, &Right::Panels(panels, self.outputs), start));
+        let right = Right::Panels(panels, self.outputs);
+        with_left(x, Form::Exact, self.outputs, |x| product(&out, 0, x, &right, Form::Exact, start));
     }
 }
 
@@ -111,43 +116,54 @@ pub fn gemm(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
     gemm_inside(out, a, b, start);
 }
 
+/// [`gemm`] in the numbers that this thread wants for its layers.
+fn layer(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
+    let _time = time(Kernel::Linear);
+    gemm_of(Form::wanted(), out, a, b, start);
+}
+
 /// [`gemm`] as a part of another kernel: inside of a task it stays on the task's thread.
 pub(crate) fn gemm_inside(out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
+    gemm_of(Form::Exact, out, a, b, start);
+}
+
+fn gemm_of(form: Form, out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>) {
     assert_eq!((a.rows, a.cols, b.cols), (out.rows, b.rows, out.cols), "gemm shapes");
-    with_left(a, b.cols, |a| columns(&out, a, b, start));
+    with_left(a, form, b.cols, |a| columns(&out, a, b, form, start));
 }
 
 /// Runs `f` with `a` as the tiles shall read it for a product of `cols` columns.
 ///
 /// Packed panels are read a twentieth faster than rows that lie apart; packing costs as much as a few columns.
-fn with_left(a: Mat<'_>, cols: usize, f: impl FnOnce(&Left<'_>)) {
-    if a.col_stride == 1 && cols < NARROW {
+fn with_left(a: Mat<'_>, form: Form, cols: usize, f: impl FnOnce(&Left<'_>)) {
+    if form == Form::Exact && a.col_stride == 1 && cols < NARROW {
         return f(&Left::Rows(a));
     }
-    with_scratch(a.rows * a.cols, |room| {
-        let panels = Panels::pack(a.t(), Tile::best().mr, Last::Narrow, room);
-        f(&Left::Panels(panels, a.cols));
+    let places = form.places(a.cols);
+    with_scratch(a.rows * places, |room| {
+        let panels = Panels::pack(a.t(), form, form.tile().mr, Last::Narrow, room);
+        f(&Left::Panels(panels, places));
     });
 }
 
 /// Packs `b`, as many columns at a time as the cache holds; or leaves it to the tasks where each needs its own columns only.
-fn columns(out: &MatMut<'_>, a: &Left<'_>, b: Mat<'_>, start: Start<'_>) {
-    if out.rows <= ROWS {
-        return product(out, 0, a, &Right::Plain(b), start);
+fn columns(out: &MatMut<'_>, a: &Left<'_>, b: Mat<'_>, form: Form, start: Start<'_>) {
+    if form == Form::Exact && out.rows <= ROWS {
+        return product(out, 0, a, &Right::Plain(b), form, start);
     }
-    let nr = Tile::best().nr;
-    let together = (PACKED / b.rows.max(1)).next_multiple_of(nr);
+    let (nr, places) = (form.tile().nr, form.places(b.rows));
+    let together = (PACKED / places.max(1)).next_multiple_of(nr);
     for first in (0..b.cols).step_by(together) {
         let some = b.part(0, b.rows, first, together.min(b.cols - first));
-        with_scratch(some.cols.next_multiple_of(nr) * b.rows, |room| {
-            let panels = Panels::pack(some, nr, Last::Padded, room);
-            product(out, first, a, &Right::Panels(panels, some.cols), start);
+        with_scratch(some.cols.next_multiple_of(nr) * places, |room| {
+            let panels = Panels::pack(some, form, nr, Last::Padded, room);
+            product(out, first, a, &Right::Panels(panels, some.cols), form, start);
         });
     }
 }
 
 /// Computes the columns of `out` from `first` on, as many as `b` has.
-fn product(out: &MatMut<'_>, first: usize, a: &Left<'_>, b: &Right<'_>, start: Start<'_>) {
+fn product(out: &MatMut<'_>, first: usize, a: &Left<'_>, b: &Right<'_>, form: Form, start: Start<'_>) {
     let depth = a.depth();
     check_start(start, out.cols);
     let cut = Cut::new(out.rows, b.cols(), depth);
@@ -163,14 +179,14 @@ fn product(out: &MatMut<'_>, first: usize, a: &Left<'_>, b: &Right<'_>, start: S
             };
             // SAFETY: tasks write disjoint parts of `out`, which the front borrowed exclusively.
             let c = unsafe { out.part(rows.start, rows.len(), first + cols.start, cols.len()) };
-            b.with_block(&cols, &k, |b| block(a.block(&rows, &k), b, &k, c, init));
+            b.with_block(&cols, &k, |b| block(form.tile(), a.block(&rows, &k), b, &k, c, init));
         }
     });
 }
 
 /// `c = init + a b` for one block of the depth.
-fn block(a: LeftBlock<'_>, b: &[f32], k: &Range<usize>, c: MatMut<'_>, init: Init) {
-    assert!(b.len() >= c.cols.next_multiple_of(Tile::best().nr) * k.len(), "whole panels");
+fn block(tile: Tile, a: LeftBlock<'_>, b: &[f32], k: &Range<usize>, c: MatMut<'_>, init: Init) {
+    assert!(b.len() >= c.cols.next_multiple_of(tile.nr) * k.len(), "whole panels");
     let block = Block {
         rows: c.rows,
         cols: c.cols,
@@ -184,7 +200,7 @@ fn block(a: LeftBlock<'_>, b: &[f32], k: &Range<usize>, c: MatMut<'_>, init: Ini
         init,
     };
     // SAFETY: `a` and `c` were cut to what the block reads and writes, `b` was checked; a bias was checked at the front.
-    unsafe { Tile::best().run(&block) };
+    unsafe { tile.run(&block) };
 }
 
 fn rows_of(x: &[f32], width: usize) -> usize {

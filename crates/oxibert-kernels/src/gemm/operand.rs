@@ -1,5 +1,6 @@
 //! The two sides of a product, as the tiles read them.
 
+use super::form::Form;
 use super::micro::Tile;
 use super::pack::{Last, pack};
 use super::plan::blocks;
@@ -26,13 +27,14 @@ impl<'a> Panels<'a> {
     }
 
     /// Packs `b` [depth, lines] into panels of `width` lines, in parallel.
-    pub(super) fn pack(b: Mat<'_>, width: usize, last: Last, room: &'a mut [f32]) -> Self {
+    pub(super) fn pack(b: Mat<'_>, form: Form, width: usize, last: Last, room: &'a mut [f32]) -> Self {
         let lines = if last == Last::Padded { b.cols.next_multiple_of(width) } else { b.cols };
-        let (now, _) = room.split_at_mut(lines * b.rows);
+        let places = form.places(b.rows);
+        let (now, _) = room.split_at_mut(lines * places);
         if !now.is_empty() {
-            each(pieces(now, b.rows, lines, TOGETHER * width), |(k, first, to)| {
+            each(pieces(now, places, lines, TOGETHER * width), |(k, first, to)| {
                 let lines = (TOGETHER * width).min(b.cols - first);
-                pack(b.part(k.start, k.len(), first, lines), width, last, to);
+                form.pack(b.part(0, b.rows, first, lines), &k, width, last, to);
             });
         }
         Self { data: room, lines }
@@ -64,7 +66,7 @@ fn pieces(
 pub(super) enum Left<'a> {
     /// Row-major rows are read where they lie.
     Rows(Mat<'a>),
-    /// Anything else was packed; with its depth.
+    /// Anything else was packed; with the places of its depth.
     Panels(Panels<'a>, usize),
 }
 

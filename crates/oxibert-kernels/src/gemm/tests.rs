@@ -95,3 +95,63 @@ fn any_number_of_threads_gives_the_same_bits() {
     let one = product(1);
     assert!(one == product(2) && one == product(3) && one == product(8));
 }
+
+/// A layer's three products in bfloat16, and the plain ones of rounded numbers.
+fn check_bf16(m: usize, k: usize, n: usize) {
+    let rounded = |len: usize, seed: u64| -> Vec<f32> {
+        noise(len, seed).into_iter().map(|x| f32::from_bits(x.to_bits() & 0xFFFF_0000)).collect()
+    };
+    let (x, w, dy) = (rounded(m * k, 1), rounded(n * k, 2), rounded(m * n, 3));
+    // What bfloat16 has no bits for must be rounded away: numbers a hair larger are multiplied.
+    let hair = |x: &[f32]| -> Vec<f32> { x.iter().map(|x| x * (1.0 + 1e-4)).collect() };
+    let [x_, w_, dy_] = [&x, &w, &dy].map(|x| hair(x));
+    let bias = noise(n, 4);
+    let (mut y, mut dx, mut dw) = (vec![0.0; m * n], vec![0.0; m * k], noise(n * k, 5));
+    let mut want_y: Vec<f32> = bias.iter().copied().cycle().take(m * n).collect();
+    let (mut want_dx, mut want_dw) = (vec![0.0; m * k], dw.clone());
+    in_bf16(true, || {
+        linear(&x_, &w_, Some(&bias), k, &mut y);
+        linear_dx(&dy_, &w_, n, false, &mut dx);
+        linear_dw(&dy_, &x_, k, &mut dw);
+    });
+    let (x, w, dy) = (Mat::new(&x, m, k), Mat::new(&w, n, k), Mat::new(&dy, m, n));
+    scalar::gemm(&mut want_y, x, w.t());
+    scalar::gemm(&mut want_dx, dy, w);
+    scalar::gemm(&mut want_dw, dy.t(), x);
+    for (name, got, want) in [("y", y, want_y), ("dx", dx, want_dx), ("dw", dw, want_dw)] {
+        assert_close(&got, &want, 2e-5, &format!("{name} of [{m}, {k}] -> {n}"));
+    }
+}
+
+#[test]
+fn bfloat16_equals_the_plain_product_of_rounded_numbers() {
+    for m in SIZES {
+        for n in &SIZES[1..] {
+            for k in [1, 2, 9, 64] {
+                check_bf16(m, k, *n);
+            }
+        }
+    }
+    for k in [767, 768, 769, 1601] {
+        check_bf16(203, k, 37);
+        check_bf16(5, k, 130);
+    }
+}
+
+#[test]
+fn bfloat16_has_the_same_bits_for_any_number_of_threads() {
+    let (m, k, n) = (500, 301, 400);
+    let (x, w) = (noise(m * k, 1), noise(n * k, 2));
+    let product = |threads| {
+        on_threads(threads, || {
+            let mut y = vec![0.0; m * n];
+            in_bf16(true, || linear(&x, &w, None, k, &mut y));
+            y
+        })
+    };
+    let one = product(1);
+    assert!(one == product(2) && one == product(3));
+    let mut exact = vec![0.0; m * n];
+    linear(&x, &w, None, k, &mut exact);
+    assert!(one != exact);
+}

@@ -7,6 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use oxibert_kernels::{cross_entropy, softmax};
+use serde_json::Value;
 
 use super::long::largest;
 use super::metrics::{Confusion, MultiLabel, pearson, spearman};
@@ -17,6 +18,8 @@ use crate::text::{Encoder, Truncation};
 use crate::train::{Better, Figures, Section};
 use crate::{Error, Result};
 
+/// Our own key in `config.json`: whether texts come in pairs.
+const PAIRS: &str = "oxibert_pairs";
 /// From this probability on, a class of several holds.
 const HOLDS: f32 = 0.5;
 
@@ -49,6 +52,8 @@ pub struct Classify {
     labels: Vec<String>,
     /// A weight for each class in the loss.
     weights: Vec<f32>,
+    /// Whether texts come in pairs, where that is known.
+    pairs: Option<bool>,
     long: Long,
 }
 
@@ -85,7 +90,8 @@ impl Classify {
         let notes = counts.iter().filter(|(_, count)| **count == 1).map(|(name, _)| {
             format!("the class {:?} has a single example: it can hardly be learned", name.text)
         });
-        Ok((Self { kind, weights, long, labels }, notes.collect()))
+        let pairs = Some(examples.iter().any(|example| example.texts.len() > 1));
+        Ok((Self { kind, weights, pairs, long, labels }, notes.collect()))
     }
 
     /// The task of a checkpoint that was fine-tuned for it.
@@ -100,12 +106,18 @@ impl Classify {
         let named = |number: usize| format!("LABEL_{number}");
         let labels =
             if config.labels.is_empty() { (0..outputs).map(named).collect() } else { config.labels.clone() };
-        Self { kind, weights: vec![1.0; labels.len()], labels, long }
+        let pairs = config.other.get(PAIRS).and_then(Value::as_bool);
+        Self { kind, weights: vec![1.0; labels.len()], pairs, labels, long }
     }
 
     /// What is said.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Whether the model was fine-tuned on pairs of texts, where it says so.
+    pub fn pairs(&self) -> Option<bool> {
+        self.pairs
     }
 
     /// The classes' names, in the order of the scores.
@@ -215,6 +227,7 @@ impl Task for Classify {
         config.architectures = vec!["BertForSequenceClassification".to_owned()];
         config.problem_type = Some(self.kind.problem_type().to_owned());
         config.other.remove("num_labels");
+        config.other.extend(self.pairs.map(|pairs| (PAIRS.to_owned(), pairs.into())));
         // One output has the name that `transformers` gives it: the file says so how many there are.
         config.labels =
             if self.kind == Kind::Regression { vec!["LABEL_0".to_owned()] } else { self.labels.clone() };

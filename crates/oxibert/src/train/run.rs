@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use oxibert_kernels::{clear, zeros};
+use oxibert_kernels::{clear, in_bf16, zeros};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -77,6 +77,8 @@ pub struct RunOptions {
     pub peak: Option<f64>,
     /// So many evaluations in a row without a new best, and the run is over.
     pub patience: Option<u32>,
+    /// Steps multiply in bfloat16 and add in f32; evaluations do not.
+    pub bf16: bool,
 }
 
 /// How a run ended.
@@ -281,7 +283,8 @@ impl<'r> Run<'r> {
         let passes = u64::from(self.options.accumulate.max(1));
         for number in 0..passes {
             let moment = Moment { pass: self.step * passes + number, progress };
-            let pass = self.learner.gradients(&self.values, &mut self.gradients, moment);
+            let Self { learner, values, gradients, .. } = self;
+            let pass = in_bf16(self.options.bf16, || learner.gradients(values, gradients, moment));
             done.figures.merge(&pass.figures);
             done.tokens += pass.tokens;
             done.flops += pass.flops;

@@ -43,6 +43,9 @@ pub(super) struct Arguments {
     /// Keeps only every layer's input while training and computes the rest again: less memory, more time
     #[arg(long, requires = "train")]
     checkpointing: bool,
+    /// Multiplies in bfloat16 while training and adds in f32: less time on processors with AVX512-BF16
+    #[arg(long, requires = "train")]
+    bf16: bool,
     /// Writes the first outputs: the last layer's vector of every token, then the pooled vector of every sequence
     #[arg(long, value_name = "FILE.npy", conflicts_with = "train")]
     out: Option<PathBuf>,
@@ -78,7 +81,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let memory_mb = peak_memory_mb();
     let peak = measured_peak(PEAK_TIME);
     let train = arguments.train;
-    let report = Report { name, train, config, workload, measured, flops, memory_mb, peak, cpu: cpu() };
+    let bf16 = arguments.bf16;
+    let report = Report { name, train, bf16, config, workload, measured, flops, memory_mb, peak, cpu: cpu() };
     let mut out = results();
     if arguments.json {
         writeln!(out, "{}", report.json())?

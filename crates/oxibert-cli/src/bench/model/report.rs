@@ -17,6 +17,7 @@ use super::workload::Workload;
 pub(super) struct Report<'a> {
     pub(super) name: &'a str,
     pub(super) train: bool,
+    pub(super) bf16: bool,
     pub(super) config: Config,
     pub(super) workload: Workload,
     pub(super) measured: Measured,
@@ -69,7 +70,7 @@ impl Report<'_> {
         let kernels = self.shares().into_iter().map(|(name, share)| (name.to_owned(), share.into()));
         let Workload { batches, .. } = &self.workload;
         json!({
-            "model": self.name, "train": self.train,
+            "model": self.name, "train": self.train, "bf16": self.bf16,
             "batches": batches.len(), "sequences": self.workload.sequences(), "tokens": self.workload.tokens(),
             "parameters": self.measured.parameters,
             "tokens_per_s": self.tokens_per_s(), "sequences_per_s": self.sequences_per_s(),
@@ -107,7 +108,12 @@ impl Report<'_> {
     }
 
     fn write_head(&self, out: &mut dyn Write) -> Result<()> {
-        let (what, threads) = (if self.train { "training" } else { "forward" }, self.cpu.threads);
+        let what = match (self.train, self.bf16) {
+            (false, _) => "forward",
+            (true, false) => "training",
+            (true, true) => "training (bfloat16)",
+        };
+        let threads = self.cpu.threads;
         let (millions, layers) = (self.measured.parameters as f64 / 1e6, self.config.num_hidden_layers);
         let (arch, isa) = (std::env::consts::ARCH, self.cpu.isa);
         let (name, width, shape) = (self.name, self.config.hidden_size, self.shape());

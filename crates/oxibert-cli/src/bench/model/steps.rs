@@ -13,7 +13,7 @@ use oxibert::model::{Bert, BertWork, DropoutPlan, Keep, Pretraining, Work};
 use oxibert::nn::Params;
 use oxibert::train::{Optimizer, OptimizerOptions};
 use oxibert_kernels::profile::{self, Kernel};
-use oxibert_kernels::{clear, zeros};
+use oxibert_kernels::{clear, in_bf16, zeros};
 
 use super::super::{LEAST_ROUNDS, LEAST_TIME};
 use super::weights::Model;
@@ -78,7 +78,7 @@ fn write_outputs(path: &Path, bert: &Bert, workload: &Workload, work: &mut BertW
 
 pub(super) fn train(model: Model, workload: &Workload, arguments: &Arguments) -> Result<Measured> {
     let keep = if arguments.checkpointing { Keep::Inputs } else { Keep::Everything };
-    let mut learner = Learner::new(model, keep)?;
+    let mut learner = Learner::new(model, keep, arguments.bf16)?;
     learner.step(workload, workload.largest()); // to warm up: every buffer gets its size
     let (seconds, kernels) = timed(arguments.repeat, || {
         (0..workload.batches.len()).for_each(|number| learner.step(workload, number));
@@ -94,28 +94,30 @@ struct Learner {
     gradients: Vec<f32>,
     optimizer: Optimizer,
     keep: Keep,
+    bf16: bool,
     work: Work,
     losses: Vec<f64>,
 }
 
 impl Learner {
     /// The checkpoint is read and closed again: its mapping would count as memory.
-    fn new(model: Model, keep: Keep) -> Result<Self> {
+    fn new(model: Model, keep: Keep, bf16: bool) -> Result<Self> {
         let pretraining = Pretraining::new(&model.config);
         let Params { layout, values } = model.params(&pretraining)?;
         drop(model);
         let gradients = zeros(values.len());
         let optimizer = Optimizer::new(&layout, OptimizerOptions::default());
         let (work, losses) = (Work::default(), Vec::new());
-        Ok(Self { pretraining, values, gradients, optimizer, keep, work, losses })
+        Ok(Self { pretraining, values, gradients, optimizer, keep, bf16, work, losses })
     }
 
     fn step(&mut self, workload: &Workload, number: usize) {
-        let Self { pretraining, values, gradients, optimizer, keep, work, losses } = self;
+        let Self { pretraining, values, gradients, optimizer, keep, bf16, work, losses } = self;
         let (batch, targets) = (&workload.batches[number], &workload.targets[number]);
         let dropout = DropoutPlan::new(pretraining.config(), SEED + losses.len() as u64);
         clear(gradients);
-        let loss = pretraining.gradients(values, gradients, batch, targets, dropout, *keep, work);
+        let loss =
+            in_bf16(*bf16, || pretraining.gradients(values, gradients, batch, targets, dropout, *keep, work));
         optimizer.step(values, gradients, LEARNING_RATE);
         losses.push(loss.total());
     }

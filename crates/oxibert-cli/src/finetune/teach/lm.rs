@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let base: Base<Config> =
         Base::open(verb, || Ok(Corpus::from_text("the training texts", training.join("\n"))))?;
     let settings = verb.flags.decide(base.config.n_embd, SMOOTHING)?;
+    verb.flags.common.note(verb.quiet);
     let config = configure(base.config, &settings)?;
     let mut learner = Lm::new(&config, &base.tokenizer, &training, &dev, settings.data())?;
     let lesson =

@@ -199,6 +199,7 @@ impl Lesson<'_> {
             keep: 1,
             peak: peak(),
             patience: self.settings.patience,
+            bf16: self.settings.bf16,
         })
     }
 }

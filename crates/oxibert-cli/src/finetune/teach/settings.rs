@@ -88,6 +88,8 @@ pub(crate) struct Settings {
     weight_decay: f32,
     clip: f64,
     checkpointing: bool,
+    #[serde(default)]
+    pub(crate) bf16: bool,
     pub(crate) seed: u64,
 }
 
@@ -99,7 +101,7 @@ impl Flags {
             "epochs": if limited { None } else { Some(EPOCHS) }, "steps": null, "time_budget": null,
             "batch_tokens": 4096, "accumulate": 1, "lr": (PAPER_WARMUP * width as f64).powf(-0.5), "warmup": 0.1,
             "decay": "inverse-sqrt", "patience": null, "smoothing": smoothing, "dropout": null, "weight_decay": 0.0,
-            "clip": 1.0, "checkpointing": false, "seed": 42,
+            "clip": 1.0, "checkpointing": false, "bf16": false, "seed": 42,
         });
         let settings: Settings = given::over(self, defaults)?;
         settings.check()?;

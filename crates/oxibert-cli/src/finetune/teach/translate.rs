@@ -98,6 +98,7 @@ pub(crate) fn learn(
 ) -> Result<(Taught, Vec<Sample>)> {
     let base: Base<Config> = Base::open(verb, || Ok(both_sides(training)))?;
     let settings = verb.flags.decide(base.config.d_model, SMOOTHING)?;
+    verb.flags.common.note(verb.quiet);
     let config = configure(job, verb, &base, &settings)?;
     let references: Vec<&str> = dev.iter().map(|pair| pair.target.as_str()).collect();
     let tokenization = Tokenization::suited_to(&references);

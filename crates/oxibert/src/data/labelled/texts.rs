@@ -47,6 +47,8 @@ pub struct TextOptions {
     pub label_separator: Option<char>,
     /// What becomes of labels.
     pub labels: LabelNeed,
+    /// Whether every line of a file of lines is a pair, with a tab between; if nobody knows, those with a tab are.
+    pub pairs: Option<bool>,
 }
 
 /// Reads a file as a whole; the first bad row refuses it.
@@ -162,7 +164,7 @@ impl TextReader {
 
     fn example(&mut self, line: usize, row: Row) -> Result<TextExample> {
         let parts = match row {
-            Row::Text(text) => Ok((vec![text], None)),
+            Row::Text(text) => self.of_line(text),
             Row::Cells(cells) => self.of_cells(&cells),
             Row::Object(object) => self.of_object(&object),
         };
@@ -177,6 +179,19 @@ impl TextReader {
             .map_err(|problem: String| Error::content(self.rows.name(), Some(line), problem))?;
         self.empty += usize::from(texts.iter().any(|text| text.trim().is_empty()));
         Ok(TextExample { texts, labels: labels.unwrap_or_default(), line })
+    }
+
+    fn of_line(&self, line: String) -> Result<Parts, String> {
+        let texts = match (self.options.pairs, line.split_once('\t')) {
+            (Some(true), None) => {
+                return Err("expected a pair of texts with a tab between them, as the model was fine-tuned on, found \
+                            one text"
+                    .into());
+            }
+            (Some(false), _) | (None, None) => vec![line],
+            (_, Some((first, second))) => vec![first.to_owned(), second.to_owned()],
+        };
+        Ok((texts, None))
     }
 
     fn of_cells(&self, cells: &[String]) -> Result<Parts, String> {
@@ -397,6 +412,27 @@ mod tests {
         let read = File::new("x.tsv", "text\tlabels\na\tx | y\nb\t\n").read(&several).unwrap();
         assert_eq!(read.examples[0].labels, ["x", "y"]);
         assert!(read.examples[1].labels.is_empty(), "none of them is an answer too");
+    }
+
+    #[test]
+    fn a_tab_separates_the_texts_of_a_line() {
+        let file = File::new("x.txt", "one\ttwo\nthree\n");
+        let texts = |pairs: Option<bool>| -> Vec<String> {
+            let options = TextOptions {
+                format: Some(Format::Lines),
+                labels: LabelNeed::Ignored,
+                pairs,
+                ..TextOptions::default()
+            };
+            let shown = |example: Result<TextExample>| {
+                example.map_or_else(|error| error.to_string(), |example| example.texts.join("|"))
+            };
+            file.reader(&options).map(shown).collect()
+        };
+        assert_eq!(texts(None), ["one|two", "three"]);
+        assert_eq!(texts(Some(false)), ["one\ttwo", "three"]);
+        let strict = texts(Some(true));
+        assert!(strict[0] == "one|two" && strict[1].contains(":2: expected a pair of texts"), "{strict:?}");
     }
 
     #[test]

@@ -117,6 +117,7 @@ fn options(steps: u64) -> RunOptions {
         keep: 2,
         peak: None,
         patience: None,
+        bf16: false,
     }
 }
 
