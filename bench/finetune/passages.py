@@ -3,7 +3,7 @@ import gzip
 import sys
 from pathlib import Path
 
-WORDS, PASSAGES = 800, 40
+WORDS, PASSAGES = 800, 24
 
 books, out = map(Path, sys.argv[1:])
 parts = {"train": ["text\tlabel"], "dev": ["text\tlabel"]}

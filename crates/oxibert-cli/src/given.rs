@@ -38,7 +38,15 @@ pub(crate) fn check(settings: &impl Serialize, given: &Map<String, Value>) -> Re
 
 /// All of them as text, for the report.
 pub(crate) fn list(settings: &impl Serialize) -> Vec<(String, String)> {
-    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let shown = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        // A number that was an f32 has more digits as an f64 than anybody has given it.
+        Value::Number(number) if number.is_f64() => match number.as_f64() {
+            Some(wide) if f64::from(wide as f32) == wide => (wide as f32).to_string(),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    };
     let all = fields(settings).into_iter().filter(|(_, value)| !value.is_null());
     all.map(|(name, value)| (name.replace('_', " "), shown(&value))).collect()
 }

@@ -26,6 +26,7 @@ pub(super) fn write<J: Job>(trial: &Trial<'_, J>, figures: &Figures, outcome: &O
         data.training.len(),
         data.dev.len()
     ));
+    line(format!("```sh\n{}\n```\n", command(std::env::args().skip(1))));
     line("| figure | value |\n|---|---|".to_owned());
     figures.iter().for_each(|(name, value)| line(format!("| {name} | {value:.4} |")));
     line(format!("\n{} steps in {:.0} s. Settings:\n", outcome.step, outcome.seconds));
@@ -35,6 +36,28 @@ pub(super) fn write<J: Job>(trial: &Trial<'_, J>, figures: &Figures, outcome: &O
     let windows = matches!(trial.long.mode, LongText::Sliding { .. });
     let pooled = if windows { format!(", pooled by {}", trial.long.pool) } else { String::new() };
     line(format!("| longer texts | {}{pooled} |", trial.long.mode));
-    line(format!("\n```sh\noxibert predict {} --model . < texts.txt\n```", J::NAME));
+    line(format!("\nTo ask it:\n\n```sh\noxibert predict {} --model . < texts.txt\n```", J::NAME));
     text
+}
+
+/// A command of ours as one types it: which data, which flags.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=+,:@".contains(c);
+    let quoted = |argument: String| match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument,
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
+    };
+    arguments.map(quoted).fold("oxibert".to_owned(), |line, argument| line + " " + &argument)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let given = ["finetune", "tag", "--train", "my data/it's.txt", "--lr", "5e-5", ""].map(str::to_owned);
+        let typed = r"oxibert finetune tag --train 'my data/it'\''s.txt' --lr 5e-5 ''";
+        assert_eq!(command(given.into_iter()), typed);
+    }
 }

@@ -3,7 +3,7 @@
 use super::axis::Unit;
 
 /// Names that runs give their numbers, as people call them.
-const NAMES: [(&str, &str, &str); 25] = [
+const NAMES: &[(&str, &str, &str)] = &[
     ("loss", "Loss", "损失"),
     ("accuracy", "Accuracy", "准确率"),
     ("mlm_loss", "Masked-token loss", "遮盖词损失"),
@@ -17,6 +17,8 @@ const NAMES: [(&str, &str, &str); 25] = [
     ("f1", "F1", "F1 值"),
     ("macro_f1", "Macro F1", "宏平均 F1"),
     ("entity_f1", "Entity F1", "实体 F1"),
+    ("entity_precision", "Entity precision", "实体精确率"),
+    ("entity_recall", "Entity recall", "实体召回率"),
     ("answer_f1", "Answer F1", "答案 F1"),
     ("exact_match", "Exact match", "完全匹配率"),
     ("matthews", "Matthews correlation", "马修斯相关系数"),
