@@ -4,9 +4,9 @@
 //! multiply twice as many of them at a time, and add the two products of neighbouring steps of the depth at once: so a place of
 //! a panel holds a pair of them, and a block is half as deep.
 
+use super::bfloat16::{pairs, round};
 use super::micro::Tile;
 use super::pack::{Last, pack};
-use crate::arch::versions;
 use crate::matrix::Mat;
 use crate::scratch::with_scratch;
 use std::cell::Cell;
@@ -93,83 +93,9 @@ impl Form {
     }
 }
 
-/// The pairs of `b` [depth, lines] as a matrix of half the depth, whose neighbours in memory are those of `b`.
-fn pairs<'r>(b: Mat<'_>, room: &'r mut [f32]) -> Mat<'r> {
-    let places = b.rows.div_ceil(2);
-    if b.row_stride == 1 {
-        for (line, to) in room.chunks_exact_mut(places).enumerate() {
-            narrow(&b.data[line * b.col_stride..][..b.rows], to);
-        }
-        return Mat::new(room, b.cols, places).t();
-    }
-    assert_eq!(b.col_stride, 1, "rows or columns lie side by side");
-    let line = |k: usize| if k < b.rows { &b.data[k * b.row_stride..][..b.cols] } else { &[] };
-    for (place, to) in room.chunks_exact_mut(b.cols).enumerate() {
-        join(line(2 * place), line(2 * place + 1), to);
-    }
-    Mat::new(room, places, b.cols)
-}
-
-versions! {
-    /// Neighbours become pairs; the last may be alone.
-    fn narrow(from: &[f32], to: &mut [f32]) {
-        let (twos, rest) = from.as_chunks::<2>();
-        twos.iter().zip(&mut *to).for_each(|([even, odd], to)| *to = pair(*even, *odd));
-        if let ([alone], Some(to)) = (rest, to.last_mut()) {
-            *to = pair(*alone, 0.0);
-        }
-    }
-    /// Two lines become one of pairs; the second may be missing.
-    fn join(even: &[f32], odd: &[f32], to: &mut [f32]) {
-        if odd.is_empty() {
-            return even.iter().zip(to).for_each(|(even, to)| *to = pair(*even, 0.0));
-        }
-        even.iter().zip(odd).zip(to).for_each(|((even, odd), to)| *to = pair(*even, *odd));
-    }
-    fn round(x: &mut [f32]) {
-        x.iter_mut().for_each(|x| *x = f32::from_bits(bfloat16(*x) << 16));
-    }
-}
-
-/// Two bfloat16 in the bits of one f32.
-#[inline(always)]
-fn pair(even: f32, odd: f32) -> f32 {
-    f32::from_bits(bfloat16(even) | (bfloat16(odd) << 16))
-}
-
-/// The nearest bfloat16; of two that are equally near, the even one. What is no number stays none.
-#[inline(always)]
-fn bfloat16(x: f32) -> u32 {
-    let bits = x.to_bits();
-    let nearest = bits.wrapping_add(0x7FFF + ((bits >> 16) & 1)) >> 16;
-    if x.is_nan() { (bits >> 16) | 0x40 } else { nearest }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rounded(x: f32) -> f32 {
-        f32::from_bits(bfloat16(x) << 16)
-    }
-
-    #[test]
-    fn numbers_become_the_nearest_with_eight_bits() {
-        let step = 2f32.powi(-7);
-        for (x, want) in [
-            (0.0, 0.0),
-            (-1.0, -1.0),
-            (1.0 + 0.5 * step, 1.0),
-            (1.0 + 0.51 * step, 1.0 + step),
-            (1.0 + 1.5 * step, 1.0 + 2.0 * step),
-            (-3.0 - 2.0 * step, -3.015_625),
-            (f32::MAX, f32::INFINITY),
-            (f32::NEG_INFINITY, f32::NEG_INFINITY),
-        ] {
-            assert_eq!(rounded(x), want, "{x}");
-        }
-        assert!(rounded(f32::from_bits(0x7F80_0001)).is_nan() && rounded(f32::NAN).is_nan());
-    }
 
     #[test]
     fn a_wish_ends_with_its_scope() {

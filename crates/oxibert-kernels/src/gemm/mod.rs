@@ -6,6 +6,7 @@
 //! order of the depth, in blocks that depend on the depth only. The same row therefore gives the same bits in a batch of
 //! one and in a batch of many.
 
+mod bfloat16;
 mod form;
 mod lanes;
 mod micro;
