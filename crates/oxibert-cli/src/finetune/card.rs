@@ -26,7 +26,9 @@ pub(super) fn write<J: Job>(trial: &Trial<'_, J>, figures: &Figures, outcome: &O
         data.training.len(),
         data.dev.len()
     ));
-    line(format!("```sh\n{}\n```\n", command(std::env::args().skip(1))));
+    // A file's name need not be UTF-8, and nobody shall lose a run by that.
+    let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    line(format!("```sh\n{}\n```\n", command(given)));
     line("| figure | value |\n|---|---|".to_owned());
     figures.iter().for_each(|(name, value)| line(format!("| {name} | {value:.4} |")));
     line(format!("\n{} steps in {:.0} s. Settings:\n", outcome.step, outcome.seconds));
