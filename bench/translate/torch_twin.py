@@ -30,6 +30,7 @@ def options():
     parser.add_argument("--seconds", required=True, type=float)
     parser.add_argument("--snapshots", type=int, default=6)
     parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--bf16", action="store_true", help="torch.autocast in bfloat16")
     return parser.parse_args()
 
 
@@ -165,7 +166,7 @@ def main():
             pause = time.perf_counter()
             saved += 1
             minutes = chosen.seconds * saved / chosen.snapshots / 60
-            save(model, others, chosen.start, chosen.out / f"minute-{minutes:05.1f}")
+            save(model, others, chosen.start, chosen.out / f"minute-{minutes:06.2f}")
             print(json.dumps(dict(step=step, seconds=elapsed, tokens_per_second=tokens / elapsed)), flush=True)
             away += time.perf_counter() - pause
             if saved == chosen.snapshots:
@@ -174,8 +175,10 @@ def main():
         for group in optimizer.param_groups:
             group["lr"] = peak * min(progress / WARMUP, math.sqrt(WARMUP / progress))
         source, target = (padded([pair[side] for pair in batch], config["pad_token_id"]) for side in (0, 1))
-        logits = model(source, target[:, :-1])
-        criterion(logits.flatten(0, 1), target[:, 1:].flatten()).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=chosen.bf16):
+            logits = model(source, target[:, :-1])
+            loss = criterion(logits.flatten(0, 1), target[:, 1:].flatten())
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use oxibert::text::{Compat, Rules, Tokenizer};
 use oxibert::train::{Decay, Warmup};
-use oxibert_kernels::has_bf16;
+use oxibert_kernels::bf16_pays;
 use serde::{Deserialize, Serialize};
 
 use crate::hub;
@@ -79,7 +79,7 @@ pub(crate) struct CommonFlags {
     #[arg(long, help_heading = "Training")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) checkpointing: bool,
-    /// Multiply in bfloat16, add in f32: less time on processors with AVX512-BF16; evaluations stay in f32
+    /// Multiply in bfloat16, add in f32: less time on processors with AMX or AMD's AVX512-BF16; evaluations stay in f32
     #[arg(long, help_heading = "Training")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) bf16: bool,
@@ -88,9 +88,9 @@ pub(crate) struct CommonFlags {
 impl CommonFlags {
     /// Says so where a flag is no use on this machine.
     pub(crate) fn note(&self, quiet: bool) {
-        if self.bf16 && !quiet && !has_bf16() {
+        if self.bf16 && !quiet && !bf16_pays() {
             remark(format_args!(
-                "note: --bf16: this processor has no instructions for it (AVX512-BF16); leave it out, and training is faster and exact"
+                "note: --bf16: this processor has no fast instructions for it (AMX, or AMD's AVX512-BF16); leave it out, and training is faster and exact"
             ));
         }
     }

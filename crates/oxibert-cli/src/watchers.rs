@@ -59,7 +59,7 @@ pub(crate) fn listen() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Floating-point operations per second that this machine can do.
-pub(crate) fn peak() -> Option<f64> {
-    Some(1e9 * oxibert_kernels::measured_peak(PEAK_TIME))
+/// Floating-point operations per second that this machine can do in f32: a measure for training in f32 only.
+pub(crate) fn peak(bf16: bool) -> Option<f64> {
+    (!bf16).then(|| 1e9 * oxibert_kernels::measured_peak(PEAK_TIME))
 }

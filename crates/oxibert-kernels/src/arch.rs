@@ -32,7 +32,8 @@ impl fmt::Display for Isa {
 
 /// The instruction set that every kernel of this process uses.
 ///
-/// The environment variable `OXIBERT_ISA` (`baseline`, `avx2`) lowers it, to test or to compare; it never raises it.
+/// The environment variable `OXIBERT_ISA` (`baseline`, `avx2`, or `avx512`, which is without [`amx`]) lowers it, to test or to compare; it
+/// never raises it.
 pub(crate) fn isa() -> Isa {
     static CHOSEN: OnceLock<Isa> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
@@ -65,6 +66,38 @@ fn detect() -> Isa {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn detect() -> Isa {
     Isa::Baseline
+}
+
+/// Whether Intel made the processor.
+pub(crate) fn intel() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let name = std::arch::x86_64::__cpuid(0);
+        [name.ebx, name.edx, name.ecx].map(u32::to_le_bytes).concat() == b"GenuineIntel"
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Whether products of bfloat16 may use AMX: its registers are large, and Linux wants to be asked for them.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub(crate) fn amx() -> bool {
+    use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};
+    /// `arch_prctl`'s request for a part of the processor's state, and the number of AMX's registers among these.
+    const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;
+    const XFEATURE_XTILEDATA: libc::c_long = 18;
+    /// Leaf 7 tells in EDX: AMX-BF16 and AMX-TILE.
+    const BF16_AND_TILE: u32 = 1 << 22 | 1 << 24;
+
+    static MAY: OnceLock<bool> = OnceLock::new();
+    *MAY.get_or_init(|| {
+        let wanted = isa() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16");
+        let lowered = std::env::var("OXIBERT_ISA").is_ok_and(|isa| isa == "avx512");
+        let has = __get_cpuid_max(0).0 >= 7 && __cpuid_count(7, 0).edx & BF16_AND_TILE == BF16_AND_TILE;
+        // SAFETY: the call asks for a permission and touches no memory.
+        let ask = || unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) };
+        wanted && !lowered && has && ask() == 0
+    })
 }
 
 /// `a * b + c`, in one rounding where `FMA` says that the instruction exists (a library call otherwise: very slow).

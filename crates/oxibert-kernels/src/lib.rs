@@ -50,7 +50,7 @@ pub use attention::{
 };
 pub use dropout::{Dropout, dropout};
 pub use embedding::{Lookup, embed, embed_backward};
-pub use gemm::{PackedWeight, Start, gemm, has_bf16, in_bf16, linear, linear_dw, linear_dx};
+pub use gemm::{PackedWeight, Start, bf16_pays, gemm, in_bf16, linear, linear_dw, linear_dx};
 pub use huge::zeros;
 pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm, add_layer_norm_backward};
 pub use loss::{CrossEntropy, IGNORE, cross_entropy, softmax};

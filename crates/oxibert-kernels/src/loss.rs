@@ -103,7 +103,7 @@ pub fn softmax(x: &mut [f32], width: usize) {
 
 versions! {
     /// The largest element.
-    pub(crate) fn max_row(x: &[f32]) -> f32 {
+    fn max_row(x: &[f32]) -> f32 {
         math::max(x)
     }
 
@@ -118,7 +118,7 @@ versions! {
     }
 
     /// `x = e^(scale x + shift)`; returns the sum.
-    pub(crate) fn exp_row(x: &mut [f32], scale: f32, shift: f32) -> f32 {
+    fn exp_row(x: &mut [f32], scale: f32, shift: f32) -> f32 {
         for x in x.iter_mut() {
             *x = math::exp::<FMA>(crate::arch::fma::<FMA>(*x, scale, shift));
         }

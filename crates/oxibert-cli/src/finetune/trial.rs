@@ -91,7 +91,7 @@ impl<J: Job> Trial<'_, J> {
             evaluate_every: options.evaluate_every.map_or(epoch, Every::Steps),
             save_every: options.save_every.map_or(epoch, Every::Steps),
             keep: 1,
-            peak: peak(),
+            peak: peak(bf16),
             patience,
             bf16,
         }

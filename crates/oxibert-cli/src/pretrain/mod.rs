@@ -152,7 +152,7 @@ pub(crate) fn train(
         evaluate_every: options.evaluate_every,
         save_every: options.save_every,
         keep: options.keep,
-        peak: peak(),
+        peak: peak(settings.bf16),
         patience: None,
         bf16: settings.bf16,
     };

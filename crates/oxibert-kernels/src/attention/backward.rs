@@ -1,10 +1,9 @@
 //! The backward pass of attention.
 
-use super::{Attention, QUERIES, Task, mask_row_of};
-use crate::arch::versions;
+use super::{Attention, QUERIES, Task, mask_row_of, whole_registers};
+use crate::arch::{fma, versions};
 use crate::dropout::RowMask;
 use crate::gemm::{Start, gemm_inside};
-use crate::loss::exp_row;
 use crate::math;
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
@@ -74,16 +73,17 @@ fn backward_task(
         (0..n_k).for_each(|j| dk.row_mut(j).fill(0.0));
         (0..n_k).for_each(|j| dv.row_mut(j).fill(0.0));
     }
-    with_scratch(2 * QUERIES.min(n_q) * n_k, |scratch| {
+    let stride = shape.stride(task);
+    with_scratch(2 * QUERIES.min(n_q) * stride, |scratch| {
         for first in (0..n_q).step_by(QUERIES) {
             let rows = QUERIES.min(n_q - first);
             let [q, dout] =
                 [given.q, given.dout].map(|x| x.part(task.queries.start + first, rows, task.columns, d));
-            let (w, ds) = scratch[..2 * rows * n_k].split_at_mut(rows * n_k);
-            gemm_inside(MatMut::new(w, rows, n_k), q, k.t(), Start::Zero); // scores [rows, keys]
-            gemm_inside(MatMut::new(ds, rows, n_k), dout, v.t(), Start::Zero); // dw [rows, keys]
+            let (w, ds) = scratch[..2 * rows * stride].split_at_mut(rows * stride);
+            gemm_inside(MatMut::first_columns(w, stride, n_k), q, k.t(), Start::Zero); // scores [rows, keys]
+            gemm_inside(MatMut::first_columns(ds, stride, n_k), dout, v.t(), Start::Zero); // dw [rows, keys]
             backward_rows(shape, task, given, first, w, ds);
-            let (w, ds) = (Mat::new(w, rows, n_k), Mat::new(ds, rows, n_k));
+            let (w, ds) = (Mat::columns(w, stride, 0, n_k), Mat::columns(ds, stride, 0, n_k));
             let start = if first == 0 { Start::Zero } else { Start::Add };
             gemm_inside(dv.reborrow(), w.t(), dout, start); // [keys, D]
             gemm_inside(dk.reborrow(), ds.t(), q, start); // [keys, D]
@@ -102,21 +102,18 @@ fn backward_rows(
     w: &mut [f32],
     ds: &mut [f32],
 ) {
-    let keys = task.keys.len();
-    if keys == 0 {
-        return;
-    }
+    let stride = shape.stride(task);
     let lse = &given.lse[task.head * given.q.rows..][..given.q.rows];
-    for (i, (w, ds)) in (first..).zip(w.chunks_exact_mut(keys).zip(ds.chunks_exact_mut(keys))) {
+    for (i, (w, ds)) in (first..).zip(w.chunks_exact_mut(stride).zip(ds.chunks_exact_mut(stride))) {
         let token = task.queries.start + i;
         let columns = task.columns..task.columns + shape.head_size;
         let delta = dot(&given.out.row(token)[columns.clone()], &given.dout.row(token)[columns]);
         let seen = shape.visible(task, i);
+        ds[seen..].fill(0.0);
+        let mask = (!shape.dropout.is_off()).then(|| shape.dropout.row(mask_row_of(shape, task, i)));
+        backward_row(whole_registers(w, seen), ds, delta, shape.scale(), -lse[token], mask);
         w[seen..].fill(0.0);
         ds[seen..].fill(0.0);
-        exp_row(&mut w[..seen], shape.scale(), -lse[token]);
-        let mask = (!shape.dropout.is_off()).then(|| shape.dropout.row(mask_row_of(shape, task, i)));
-        backward_row(&mut w[..seen], &mut ds[..seen], delta, shape.scale(), mask);
     }
 }
 
@@ -125,19 +122,21 @@ versions! {
         math::dot::<FMA>(x, y)
     }
 
-    /// `ds = p (m dw - delta) scale` in place of dw, `w = m p` in place of p.
-    fn backward_row(p: &mut [f32], dw: &mut [f32], delta: f32, scale: f32, mask: Option<RowMask>) {
+    /// `w = m p` in place of the scores s, `ds = p (m dw - delta) scale` in place of dw; p = e^(scale s + shift).
+    fn backward_row(s: &mut [f32], dw: &mut [f32], delta: f32, scale: f32, shift: f32, mask: Option<RowMask>) {
         match mask {
             None => {
-                for (p, dw) in p.iter().zip(dw) {
-                    *dw = *p * scale * (*dw - delta);
+                for (s, dw) in s.iter_mut().zip(dw) {
+                    let p = math::exp::<FMA>(fma::<FMA>(*s, scale, shift));
+                    *dw = p * scale * (*dw - delta);
+                    *s = p;
                 }
             }
             Some(mask) => {
-                for ((p, dw), col) in p.iter_mut().zip(dw).zip(0u32..) {
-                    let m = mask.factor(col);
-                    *dw = *p * scale * (m * *dw - delta);
-                    *p *= m;
+                for ((s, dw), col) in s.iter_mut().zip(dw).zip(0u32..) {
+                    let (p, m) = (math::exp::<FMA>(fma::<FMA>(*s, scale, shift)), mask.factor(col));
+                    *dw = p * scale * (m * *dw - delta);
+                    *s = p * m;
                 }
             }
         }

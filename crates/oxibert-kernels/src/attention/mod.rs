@@ -9,9 +9,10 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use crate::arch::{fma, versions};
 use crate::dropout::{Dropout, mask_row};
 use crate::gemm::{Start, gemm_inside};
-use crate::loss::{exp_row, max_row, scale_shift};
+use crate::math::{self, LANES};
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
@@ -79,6 +80,11 @@ impl Attention<'_> {
         }
     }
 
+    /// Floats of a row of scores in scratch memory: whole registers, because a loop's last few elements take as long as many.
+    fn stride(&self, task: &Task) -> usize {
+        task.keys.len().next_multiple_of(LANES).max(LANES)
+    }
+
     /// How many keys the query `i` of a task sees.
     fn visible(&self, task: &Task, i: usize) -> usize {
         let (queries, keys) = (task.queries.len(), task.keys.len());
@@ -142,44 +148,65 @@ fn forward_task(
     mut lse: MatMut<'_>,
     mut weights: Option<MatMut<'_>>,
 ) {
-    let (n_q, n_k, d) = (q.rows, k.rows, q.cols);
-    with_scratch(QUERIES.min(n_q) * n_k, |scratch| {
+    let (n_q, n_k, d, stride) = (q.rows, k.rows, q.cols, shape.stride(task));
+    with_scratch(QUERIES.min(n_q) * stride, |scratch| {
         for first in (0..n_q).step_by(QUERIES) {
             let rows = QUERIES.min(n_q - first);
-            let scores = &mut scratch[..rows * n_k];
-            gemm_inside(MatMut::new(scores, rows, n_k), q.part(first, rows, 0, d), k.t(), Start::Zero); // [rows, keys]
+            let scores = &mut scratch[..rows * stride];
+            let some = MatMut::first_columns(scores, stride, n_k);
+            gemm_inside(some, q.part(first, rows, 0, d), k.t(), Start::Zero); // [rows, keys]
             softmax_rows(shape, task, first, scores, &mut lse.row_mut(0)[first..first + rows]);
             if let Some(weights) = &mut weights {
-                weights.row_mut(0)[first * n_k..][..rows * n_k].copy_from_slice(scores);
+                for (i, row) in (first..).zip(scores.chunks_exact(stride)) {
+                    weights.row_mut(0)[i * n_k..][..n_k].copy_from_slice(&row[..n_k]);
+                }
             }
             drop_weights(shape, task, first, scores);
             // SAFETY: `out` is this task's, and steps write different rows.
             let out = unsafe { out.part(first, rows, 0, d) };
-            gemm_inside(out, Mat::new(scores, rows, n_k), v, Start::Zero); // [rows, D]
+            gemm_inside(out, Mat::columns(scores, stride, 0, n_k), v, Start::Zero); // [rows, D]
         }
     });
 }
 
 /// Scores of the queries from `first` on become probabilities; `lse` gets log sum exp of each row.
 fn softmax_rows(shape: &Attention<'_>, task: &Task, first: usize, scores: &mut [f32], lse: &mut [f32]) {
-    let keys = task.keys.len();
-    for (i, lse) in lse.iter_mut().enumerate() {
-        let row = &mut scores[i * keys..(i + 1) * keys];
-        let (seen, hidden) = row.split_at_mut(shape.visible(task, first + i));
-        let max = max_row(seen) * shape.scale();
-        let sum = exp_row(seen, shape.scale(), -max);
-        scale_shift(seen, 1.0 / sum, 0.0);
-        hidden.fill(0.0);
-        *lse = max + sum.ln();
+    for (i, (row, lse)) in scores.chunks_exact_mut(shape.stride(task)).zip(lse).enumerate() {
+        let seen = shape.visible(task, first + i);
+        *lse = softmax_row(whole_registers(row, seen), shape.scale());
+        row[seen..].fill(0.0);
+    }
+}
+
+/// The first `seen` scores of a row, filled up with scores that weigh nothing.
+fn whole_registers(row: &mut [f32], seen: usize) -> &mut [f32] {
+    let whole = &mut row[..seen.next_multiple_of(LANES)];
+    whole[seen..].fill(f32::NEG_INFINITY);
+    whole
+}
+
+versions! {
+    /// `x` becomes softmax(scale x); returns log sum e^(scale x).
+    fn softmax_row(x: &mut [f32], scale: f32) -> f32 {
+        let max = math::max(x) * scale;
+        for x in x.iter_mut() {
+            *x = math::exp::<FMA>(fma::<FMA>(*x, scale, -max));
+        }
+        let sum = math::sum(x, |x| x);
+        let share = 1.0 / sum;
+        for x in x.iter_mut() {
+            *x *= share;
+        }
+        max + sum.ln()
     }
 }
 
 /// Dropout on the weights of the queries from `first` on.
 fn drop_weights(shape: &Attention<'_>, task: &Task, first: usize, weights: &mut [f32]) {
-    if shape.dropout.is_off() || task.keys.is_empty() {
+    if shape.dropout.is_off() {
         return;
     }
-    for (i, row) in weights.chunks_exact_mut(task.keys.len()).enumerate() {
+    for (i, row) in weights.chunks_exact_mut(shape.stride(task)).enumerate() {
         mask_row(row, shape.dropout.row(mask_row_of(shape, task, first + i)));
     }
 }

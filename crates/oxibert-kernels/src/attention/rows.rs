@@ -3,8 +3,8 @@
 //! The hypotheses of a beam search share most of their past, and which of them go on changes with every step. So nothing in
 //! the cache is ever moved: a query names the rows that are its past.
 
+use super::softmax_row;
 use crate::arch::{fma, versions};
-use crate::loss::{exp_row, max_row, scale_shift};
 use crate::math;
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
@@ -53,9 +53,7 @@ fn attend(heads: usize, q: &[f32], [k, v]: [Mat<'_>; 2], rows: &[u32], scores: &
     let scale = 1.0 / ((q.len() / heads) as f32).sqrt();
     score(heads, q, k, rows, scores); // [A, rows]
     for weights in scores.chunks_exact_mut(rows.len()) {
-        let max = max_row(weights) * scale;
-        let sum = exp_row(weights, scale, -max);
-        scale_shift(weights, 1.0 / sum, 0.0);
+        softmax_row(weights, scale);
     }
     collect(heads, v, rows, scores, out); // [A * D]
 }

@@ -3,20 +3,24 @@
 use crate::arch::versions;
 use crate::matrix::Mat;
 
-/// The pairs of `b` [depth, lines] as a matrix of half the depth, whose neighbours in memory are those of `b`.
-pub(super) fn pairs<'r>(b: Mat<'_>, room: &'r mut [f32]) -> Mat<'r> {
-    let places = b.rows.div_ceil(2);
+/// The pairs of `b` [depth, lines] as a matrix of half the depth, whose neighbours in memory are those of `b`; zeros fill up `places`.
+pub(super) fn pairs<'r>(b: Mat<'_>, places: usize, room: &'r mut [f32]) -> Mat<'r> {
+    let some = b.rows.div_ceil(2);
     if b.row_stride == 1 {
         for (line, to) in room.chunks_exact_mut(places).enumerate() {
+            let (to, beyond) = to.split_at_mut(some);
             narrow(&b.data[line * b.col_stride..][..b.rows], to);
+            beyond.fill(0.0);
         }
         return Mat::new(room, b.cols, places).t();
     }
     assert_eq!(b.col_stride, 1, "rows or columns lie side by side");
     let line = |k: usize| if k < b.rows { &b.data[k * b.row_stride..][..b.cols] } else { &[] };
-    for (place, to) in room.chunks_exact_mut(b.cols).enumerate() {
+    let (room_of_some, beyond) = room.split_at_mut(some * b.cols);
+    for (place, to) in room_of_some.chunks_exact_mut(b.cols).enumerate() {
         join(line(2 * place), line(2 * place + 1), to);
     }
+    beyond.fill(0.0);
     Mat::new(room, places, b.cols)
 }
 

@@ -1,12 +1,15 @@
 //! The numbers that are multiplied: f32 as they are, or rounded to bfloat16. Sums are f32 in either case.
 //!
 //! A bfloat16 is the upper half of an f32: the same range, eight bits of precision. Processors that have instructions for it
-//! multiply twice as many of them at a time, and add the two products of neighbouring steps of the depth at once: so a place of
-//! a panel holds a pair of them, and a block is half as deep.
+//! multiply twice as many of them at a time (AVX512-BF16), or sixteen times as many (AMX), and add the two products of neighbouring
+//! steps of the depth at once: so a place of a panel holds a pair of them, and a block is half as deep.
 
+use super::amx;
 use super::bfloat16::{pairs, round};
 use super::micro::Tile;
-use super::pack::{Last, pack};
+use super::operand::Side;
+use super::pack::{Last, pack, transpose};
+use crate::arch::intel;
 use crate::matrix::Mat;
 use crate::scratch::with_scratch;
 use std::cell::Cell;
@@ -18,8 +21,8 @@ thread_local! {
 }
 
 /// Runs `f`; if `wanted`, the products of linear layers that this thread begins meanwhile ([`crate::linear`],
-/// [`crate::linear_dx`], [`crate::linear_dw`]) are of numbers rounded to bfloat16. Twice as fast at best, on processors with
-/// AVX512-BF16; elsewhere it is the same arithmetic in f32.
+/// [`crate::linear_dx`], [`crate::linear_dw`]) are of numbers rounded to bfloat16. Twice as fast at best on processors with
+/// AVX512-BF16, many times as fast with AMX; elsewhere it is the same arithmetic in f32.
 ///
 /// For training, where noise of that size drowns in that of the batches. Everything else, attention's products and the
 /// parameters among it, stays as it is.
@@ -34,8 +37,13 @@ pub fn in_bf16<R>(wanted: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Whether this processor multiplies bfloat16 faster than f32.
-pub fn has_bf16() -> bool {
+/// Whether this processor multiplies bfloat16 faster than f32: by AMX, or by AVX512-BF16 as AMD has it (Intel's takes longer than f32).
+pub fn bf16_pays() -> bool {
+    amx::tile().is_some() || (has_bf16() && !intel())
+}
+
+/// Whether this processor multiplies pairs of bfloat16 at all.
+pub(super) fn has_bf16() -> bool {
     Tile::pairs().is_some()
 }
 
@@ -48,15 +56,18 @@ pub(super) enum Form {
     Rounded,
     /// Pairs of bfloat16: two steps of the depth in one place.
     Pairs,
+    /// The same for AMX: the left side in whole rows, all of it filled up with zeros.
+    Squares,
 }
 
 impl Form {
     /// What this thread's linear layers use now.
     pub(super) fn wanted() -> Self {
-        match (BF16.get(), has_bf16()) {
-            (false, _) => Self::Exact,
-            (true, false) => Self::Rounded,
-            (true, true) => Self::Pairs,
+        match BF16.get() {
+            false => Self::Exact,
+            true if amx::tile().is_some() => Self::Squares,
+            true if has_bf16() => Self::Pairs,
+            true => Self::Rounded,
         }
     }
 
@@ -65,31 +76,76 @@ impl Form {
         match self {
             Self::Exact | Self::Rounded => Tile::best(),
             Self::Pairs => Tile::pairs().expect("nobody asks for pairs where there is no tile for them"),
+            Self::Squares => amx::tile().expect("nobody asks for squares where there is no tile for them"),
         }
     }
 
     /// How many places the steps of a depth take.
     pub(super) fn places(self, depth: usize) -> usize {
-        if self == Self::Pairs { depth.div_ceil(2) } else { depth }
+        match self {
+            Self::Exact | Self::Rounded => depth,
+            Self::Pairs => depth.div_ceil(2),
+            Self::Squares => depth.div_ceil(2).next_multiple_of(amx::STEP),
+        }
+    }
+
+    /// Lines of a side's panels.
+    pub(super) fn width(self, side: Side) -> usize {
+        match side {
+            Side::Left => self.tile().mr,
+            Side::Right => self.tile().nr,
+        }
+    }
+
+    /// How many lines a side of so many takes in its panels.
+    pub(super) fn lines(self, side: Side, lines: usize) -> usize {
+        match self.last(side) {
+            Last::Narrow => lines,
+            Last::Padded => lines.next_multiple_of(self.width(side)),
+        }
+    }
+
+    fn last(self, side: Side) -> Last {
+        if side == Side::Left && self != Self::Squares { Last::Narrow } else { Last::Padded }
     }
 
     /// The steps of the depth that some places hold.
     fn steps(self, places: &Range<usize>, depth: usize) -> Range<usize> {
-        if self == Self::Pairs { 2 * places.start..(2 * places.end).min(depth) } else { places.clone() }
+        match self {
+            Self::Exact | Self::Rounded => places.clone(),
+            Self::Pairs | Self::Squares => 2 * places.start..(2 * places.end).min(depth),
+        }
     }
 
-    /// Packs some places of `b` [depth, lines] into panels of `width` lines.
-    pub(super) fn pack(self, b: Mat<'_>, places: &Range<usize>, width: usize, last: Last, to: &mut [f32]) {
+    /// Packs some places of `b` [depth, lines] into the panels of a side.
+    pub(super) fn pack(self, side: Side, b: Mat<'_>, places: &Range<usize>, to: &mut [f32]) {
         let steps = self.steps(places, b.rows);
         let b = b.part(steps.start, steps.len(), 0, b.cols);
-        match self {
-            Self::Exact => pack(b, width, last, to),
-            Self::Rounded => {
+        let (width, last, room) = (self.width(side), self.last(side), places.len() * b.cols);
+        match (self, side) {
+            (Self::Exact, _) => pack(b, width, last, to),
+            (Self::Rounded, _) => {
                 pack(b, width, last, to);
                 round(to);
             }
-            Self::Pairs => with_scratch(places.len() * b.cols, |room| pack(pairs(b, room), width, last, to)),
+            (Self::Squares, Side::Left) => {
+                let (to, beyond) = to.split_at_mut(room);
+                whole_rows(b, places.len(), to);
+                beyond.fill(0.0);
+            }
+            (Self::Pairs | Self::Squares, _) => {
+                with_scratch(room, |room| pack(pairs(b, places.len(), room), width, last, to));
+            }
         }
+    }
+}
+
+/// Pairs of `b` [depth, lines], a line after the other.
+fn whole_rows(b: Mat<'_>, places: usize, to: &mut [f32]) {
+    if b.row_stride == 1 {
+        pairs(b, places, to);
+    } else {
+        with_scratch(to.len(), |room| transpose(pairs(b, places, room).data, b.cols, places, to, places));
     }
 }
 

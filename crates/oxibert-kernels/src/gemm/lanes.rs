@@ -15,7 +15,32 @@ pub(crate) trait Lanes: Copy {
     /// `self * b + c`.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     unsafe fn add(self, b: Self) -> Self;
+
+    /// The first `count` floats, at most `N`; zeros behind them. Only these must be valid.
+    #[inline(always)]
+    unsafe fn load_some(from: *const f32, count: usize) -> Self {
+        let mut line = [0.0f32; WIDEST];
+        // SAFETY: the caller vouches for the floats, here and below; no register is wider than the line.
+        unsafe {
+            line.as_mut_ptr().copy_from_nonoverlapping(from, count);
+            Self::load(line.as_ptr())
+        }
+    }
+
+    /// Stores the first `count` floats, at most `N`.
+    #[inline(always)]
+    unsafe fn store_some(self, to: *mut f32, count: usize) {
+        let mut line = [0.0f32; WIDEST];
+        // SAFETY: see `load_some`.
+        unsafe {
+            self.store(line.as_mut_ptr());
+            to.copy_from_nonoverlapping(line.as_ptr(), count);
+        }
+    }
 }
+
+/// Floats of the widest register.
+const WIDEST: usize = 16;
 
 /// Four floats that any compiler target can add and multiply.
 #[derive(Clone, Copy)]
@@ -54,7 +79,7 @@ impl Lanes for Portable {
 
 /// Implements [`Lanes`] by a processor's own operations.
 macro_rules! lanes {
-    ($type:ty, $n:literal, $zero:expr, $splat:path, $load:path, $store:path, $fma:expr, $add:path) => {
+    ($type:ty, $n:literal, $zero:expr, $splat:path, $load:path, $store:path, $fma:expr, $add:path $(, $more:item)*) => {
         impl Lanes for $type {
             const N: usize = $n;
 
@@ -88,6 +113,7 @@ macro_rules! lanes {
                 // SAFETY: see `zero`.
                 unsafe { $add(self, b) }
             }
+            $($more)*
         }
     };
 }
@@ -109,8 +135,27 @@ mod x86 {
         _mm256_loadu_ps,
         _mm256_storeu_ps,
         |a, b, c| _mm256_fmadd_ps(a, b, c),
-        _mm256_add_ps
+        _mm256_add_ps,
+        #[inline(always)]
+        unsafe fn load_some(from: *const f32, count: usize) -> Self {
+            // SAFETY: see `load`.
+            unsafe { _mm256_maskload_ps(from, first(count)) }
+        },
+        #[inline(always)]
+        unsafe fn store_some(self, to: *mut f32, count: usize) {
+            // SAFETY: see `load`.
+            unsafe { _mm256_maskstore_ps(to, first(count), self) }
+        }
     );
+
+    /// The mask of the first `count` of eight floats.
+    #[inline(always)]
+    unsafe fn first(count: usize) -> __m256i {
+        const MASKS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+        // SAFETY: eight numbers from any place up to the eighth are inside.
+        unsafe { _mm256_loadu_si256(MASKS.as_ptr().add(8 - count.min(8)).cast()) }
+    }
+
     lanes!(
         __m512,
         16,
@@ -119,7 +164,17 @@ mod x86 {
         _mm512_loadu_ps,
         _mm512_storeu_ps,
         |a, b, c| _mm512_fmadd_ps(a, b, c),
-        _mm512_add_ps
+        _mm512_add_ps,
+        #[inline(always)]
+        unsafe fn load_some(from: *const f32, count: usize) -> Self {
+            // SAFETY: see `load`.
+            unsafe { _mm512_maskz_loadu_ps(!(!0 << count) as u16, from) }
+        },
+        #[inline(always)]
+        unsafe fn store_some(self, to: *mut f32, count: usize) {
+            // SAFETY: see `load`.
+            unsafe { _mm512_mask_storeu_ps(to, !(!0 << count) as u16, self) }
+        }
     );
 
     /// Sixteen sums in f32; as a factor, the bits of sixteen pairs of bfloat16.
@@ -163,6 +218,16 @@ mod x86 {
         unsafe fn add(self, b: Self) -> Self {
             // SAFETY: see `zero`.
             Self(unsafe { Lanes::add(self.0, b.0) })
+        }
+        #[inline(always)]
+        unsafe fn load_some(from: *const f32, count: usize) -> Self {
+            // SAFETY: see `load`.
+            Self(unsafe { <__m512 as Lanes>::load_some(from, count) })
+        }
+        #[inline(always)]
+        unsafe fn store_some(self, to: *mut f32, count: usize) {
+            // SAFETY: see `load`.
+            unsafe { self.0.store_some(to, count) }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::arch::{Isa, isa};
 /// Steps of the depth that are written out: addresses are then constants, a few hundredths of the time.
 const UNROLL: usize = 4;
 /// Floats of a cache line.
-const LINE: usize = 16;
+pub(super) const LINE: usize = 16;
 
 /// How an output element begins before the products are added.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,8 @@ pub(crate) struct Block {
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) depth: usize,
-    /// Row-major rows `a_stride` apart; or, if `a_packed`, panels of [`Tile::mr`] rows, [depth, rows of the panel] each.
+    /// Row-major rows `a_stride` apart; or, if `a_packed`, panels of [`Tile::mr`] rows, [depth, rows of the panel] each (for AMX
+    /// [rows of the panel, depth]).
     pub(crate) a: *const f32,
     pub(crate) a_stride: usize,
     pub(crate) a_packed: bool,
@@ -44,7 +45,7 @@ pub(crate) struct Block {
 pub(crate) struct Tile {
     pub(crate) mr: usize,
     pub(crate) nr: usize,
-    run: unsafe fn(&Block),
+    pub(super) run: unsafe fn(&Block),
 }
 
 impl Tile {
@@ -61,7 +62,7 @@ impl Tile {
         }
     }
 
-    /// The tile for pairs of bfloat16, where this processor has one; as large as the best.
+    /// The vectors' tile for pairs of bfloat16, where this processor has one; as large as the best.
     pub(crate) fn pairs() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         if isa() == Isa::Avx512 && is_x86_feature_detected!("avx512bf16") {
@@ -90,8 +91,10 @@ macro_rules! block {
                 for i in (0..block.rows).step_by($mr) {
                     // SAFETY: the tile lies inside the block, whose pointers the caller vouches for.
                     unsafe {
-                        match (block.rows - i).min($mr) {
-                            $($rows => tile::<$lanes, $rows, $vectors>(block, i, j),)*
+                        // Half a panel is enough for the last few columns: those of short sequences' scores.
+                        match ((block.rows - i).min($mr), block.cols - j <= nr / 2) {
+                            $(($rows, false) => tile::<$lanes, $rows, $vectors, $vectors>(block, i, j),
+                              ($rows, true) => tile::<$lanes, $rows, { $vectors / 2 }, $vectors>(block, i, j),)*
                             _ => unreachable!("a tile has at most {} rows", $mr),
                         }
                     }
@@ -120,22 +123,30 @@ block!(
 #[cfg(target_arch = "aarch64")]
 block!(neon, std::arch::aarch64::float32x4_t, 6, 4, [1 2 3 4 5 6]);
 
-/// The tile of `R` rows at (i, j).
+/// The tile of `R` rows and `NV` vectors at (i, j), of panels that are `PANEL` vectors wide.
 #[inline(always)]
-unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usize, j: usize) {
+unsafe fn tile<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
+    block: &Block,
+    i: usize,
+    j: usize,
+) {
     // SAFETY: offsets stay inside the block; the caller vouches for the pointers and the instruction set.
     unsafe {
         let b = block.b.add(j * block.depth);
         let c = block.c.add(i * block.c_stride + j);
-        (0..R).for_each(|r| prefetch::<false>(c.wrapping_add(r * block.c_stride)));
+        for r in 0..R {
+            let row = c.wrapping_add(r * block.c_stride);
+            (0..NV * V::N).step_by(LINE).for_each(|l| prefetch::<false>(row.wrapping_add(l)));
+        }
         // The next panel comes from afar: each tile of this one asks for a part of it.
-        let panel = block.depth * NV * V::N;
+        let panel = block.depth * PANEL * V::N;
         let next = b.wrapping_add(panel + panel * i / block.rows);
         (0..panel * R / block.rows).step_by(LINE).for_each(|l| prefetch::<true>(next.wrapping_add(l)));
         let sums = if block.a_packed {
-            multiply_panel::<V, R, NV>(block.depth, block.a.add(i * block.depth), b)
+            multiply_panel::<V, R, NV, PANEL>(block.depth, block.a.add(i * block.depth), b)
         } else {
-            multiply_rows::<V, R, NV>(block.depth, block.a.add(i * block.a_stride), block.a_stride, b)
+            let a = block.a.add(i * block.a_stride);
+            multiply_rows::<V, R, NV, PANEL>(block.depth, a, block.a_stride, b)
         };
         let cols = (block.cols - j).min(NV * V::N);
         let init = match block.init {
@@ -153,7 +164,7 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize>(block: &Block, i: usiz
 /// Asks for a line that is needed soon, or (`FAR`) later and then from the second-level cache. An address that does not
 /// exist does no harm.
 #[inline(always)]
-fn prefetch<const FAR: bool>(line: *const f32) {
+pub(super) fn prefetch<const FAR: bool>(line: *const f32) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the instruction is part of every x86-64 and never faults.
     unsafe {
@@ -189,7 +200,7 @@ unsafe fn multiply_line<V: Lanes, const R: usize, const NV: usize>(
 
 /// Sums over the depth for rows that lie `stride` apart.
 #[inline(always)]
-unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize>(
+unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
     depth: usize,
     a: *const f32,
     stride: usize,
@@ -203,7 +214,7 @@ unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize>(
             for (i, x) in x.iter_mut().enumerate() {
                 *x = *a.add(i * stride + k);
             }
-            multiply_line(&mut sums, x, b.add(k * NV * V::N));
+            multiply_line(&mut sums, x, b.add(k * PANEL * V::N));
         }
         sums
     }
@@ -211,7 +222,7 @@ unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize>(
 
 /// Sums over the depth for a packed panel of rows.
 #[inline(always)]
-unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize>(
+unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
     depth: usize,
     a: *const f32,
     b: *const f32,
@@ -222,12 +233,13 @@ unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize>(
         let mut k = 0;
         while k + UNROLL <= depth {
             for u in 0..UNROLL {
-                multiply_line(&mut sums, *a.add((k + u) * R).cast::<[f32; R]>(), b.add((k + u) * NV * V::N));
+                let x = *a.add((k + u) * R).cast::<[f32; R]>();
+                multiply_line(&mut sums, x, b.add((k + u) * PANEL * V::N));
             }
             k += UNROLL;
         }
         while k < depth {
-            multiply_line(&mut sums, *a.add(k * R).cast::<[f32; R]>(), b.add(k * NV * V::N));
+            multiply_line(&mut sums, *a.add(k * R).cast::<[f32; R]>(), b.add(k * PANEL * V::N));
             k += 1;
         }
         sums
@@ -264,20 +276,19 @@ unsafe fn store_part<V: Lanes, const R: usize, const NV: usize>(
     cols: usize,
     init: Init,
 ) {
-    let mut line = [0.0f32; 64];
-    // SAFETY: the caller vouches for `cols` elements per row; a line holds the widest tile.
+    // SAFETY: the caller vouches for `cols` elements per row and, if any, of the bias.
     unsafe {
         for (i, row) in sums.iter().enumerate() {
             for (v, sum) in row.iter().enumerate() {
-                sum.store(line.as_mut_ptr().add(v * V::N));
-            }
-            for (j, sum) in line[..cols].iter().enumerate() {
-                let to = c.add(i * stride + j);
-                *to = match init {
-                    Init::Zero => *sum,
-                    Init::Keep => *to + *sum,
-                    Init::Bias(bias) => *bias.add(j) + *sum,
-                };
+                let (at, count) = (v * V::N, cols.saturating_sub(v * V::N).min(V::N));
+                let to = c.wrapping_add(i * stride + at);
+                match init {
+                    Init::Zero => sum.store_some(to, count),
+                    Init::Keep => V::load_some(to, count).add(*sum).store_some(to, count),
+                    Init::Bias(bias) => {
+                        V::load_some(bias.wrapping_add(at), count).add(*sum).store_some(to, count)
+                    }
+                }
             }
         }
     }

@@ -6,6 +6,7 @@
 //! order of the depth, in blocks that depend on the depth only. The same row therefore gives the same bits in a batch of
 //! one and in a batch of many.
 
+mod amx;
 mod bfloat16;
 mod form;
 mod lanes;
@@ -23,12 +24,11 @@ use crate::scratch::{Aligned, with_scratch};
 use crate::team::tasks;
 use form::Form;
 use micro::{Block, Init, Tile};
-use operand::{Left, LeftBlock, Panels, Right};
-use pack::Last;
+use operand::{Left, LeftBlock, Panels, Right, Side};
 use plan::{Cut, ROWS, blocks};
 use std::ops::Range;
 
-pub use form::{has_bf16, in_bf16};
+pub use form::{bf16_pays, in_bf16};
 pub(crate) use lanes::{Lanes, Portable};
 
 /// Fewer columns do not pay for packing rows that could be read where they lie.
@@ -88,9 +88,8 @@ impl PackedWeight {
     /// Packs `w` [O, I]; `w` is not needed afterwards.
     pub fn new(w: &[f32], inputs: usize) -> Self {
         let outputs = rows_of(w, inputs);
-        let mut data = Aligned::zeros(outputs.next_multiple_of(Tile::best().nr) * inputs);
-        let (w, room) = (Mat::new(w, outputs, inputs).t(), data.as_mut_slice());
-        Panels::pack(w, Form::Exact, Tile::best().nr, Last::Padded, room);
+        let mut data = Aligned::zeros(Panels::room(Form::Exact, Side::Right, inputs, outputs));
+        Panels::pack(Mat::new(w, outputs, inputs).t(), Form::Exact, Side::Right, data.as_mut_slice());
         Self { data, inputs, outputs }
     }
 
@@ -104,7 +103,7 @@ impl PackedWeight {
         let _time = time(Kernel::Linear);
         let x = Mat::new(x, rows_of(x, self.inputs), self.inputs);
         let start = bias.map_or(Start::Zero, Start::Bias);
-        let panels = Panels::new(self.data.as_slice(), self.outputs.next_multiple_of(Tile::best().nr));
+        let panels = Panels::new(self.data.as_slice(), Form::Exact.lines(Side::Right, self.outputs));
         let out = MatMut::new(y, x.rows, self.outputs);
         let right = Right::Panels(panels, self.outputs);
         with_left(x, Form::Exact, self.outputs, |x| product(&out, 0, x, &right, Form::Exact, start));
@@ -140,10 +139,9 @@ fn with_left(a: Mat<'_>, form: Form, cols: usize, f: impl FnOnce(&Left<'_>)) {
     if form == Form::Exact && a.col_stride == 1 && cols < NARROW {
         return f(&Left::Rows(a));
     }
-    let places = form.places(a.cols);
-    with_scratch(a.rows * places, |room| {
-        let panels = Panels::pack(a.t(), form, form.tile().mr, Last::Narrow, room);
-        f(&Left::Panels(panels, places));
+    with_scratch(Panels::room(form, Side::Left, a.cols, a.rows), |room| {
+        let panels = Panels::pack(a.t(), form, Side::Left, room);
+        f(&Left::Panels(panels, form.places(a.cols)));
     });
 }
 
@@ -152,12 +150,11 @@ fn columns(out: &MatMut<'_>, a: &Left<'_>, b: Mat<'_>, form: Form, start: Start<
     if form == Form::Exact && out.rows <= ROWS {
         return product(out, 0, a, &Right::Plain(b), form, start);
     }
-    let (nr, places) = (form.tile().nr, form.places(b.rows));
-    let together = (PACKED / places.max(1)).next_multiple_of(nr);
+    let together = (PACKED / form.places(b.rows).max(1)).next_multiple_of(form.width(Side::Right));
     for first in (0..b.cols).step_by(together) {
         let some = b.part(0, b.rows, first, together.min(b.cols - first));
-        with_scratch(some.cols.next_multiple_of(nr) * places, |room| {
-            let panels = Panels::pack(some, form, nr, Last::Padded, room);
+        with_scratch(Panels::room(form, Side::Right, some.rows, some.cols), |room| {
+            let panels = Panels::pack(some, form, Side::Right, room);
             product(out, first, a, &Right::Panels(panels, some.cols), form, start);
         });
     }
@@ -167,7 +164,7 @@ fn columns(out: &MatMut<'_>, a: &Left<'_>, b: Mat<'_>, form: Form, start: Start<
 fn product(out: &MatMut<'_>, first: usize, a: &Left<'_>, b: &Right<'_>, form: Form, start: Start<'_>) {
     let depth = a.depth();
     check_start(start, out.cols);
-    let cut = Cut::new(out.rows, b.cols(), depth);
+    let cut = Cut::new(out.rows, b.cols(), depth, form.tile());
     tasks(cut.tasks(), |task| {
         let (rows, cols) = cut.part(task);
         // A raw bias pointer cannot cross threads; the slice can, and is turned in each task.
@@ -180,7 +177,7 @@ fn product(out: &MatMut<'_>, first: usize, a: &Left<'_>, b: &Right<'_>, form: Fo
             };
             // SAFETY: tasks write disjoint parts of `out`, which the front borrowed exclusively.
             let c = unsafe { out.part(rows.start, rows.len(), first + cols.start, cols.len()) };
-            b.with_block(&cols, &k, |b| block(form.tile(), a.block(&rows, &k), b, &k, c, init));
+            b.with_block(&cols, &k, form, |b| block(form.tile(), a.block(&rows, &k, form), b, &k, c, init));
         }
     });
 }

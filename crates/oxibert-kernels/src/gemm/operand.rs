@@ -1,7 +1,6 @@
 //! The two sides of a product, as the tiles read them.
 
 use super::form::Form;
-use super::micro::Tile;
 use super::pack::{Last, pack};
 use super::plan::blocks;
 use crate::matrix::Mat;
@@ -12,6 +11,15 @@ use std::ops::Range;
 /// Panels that one task packs.
 const TOGETHER: usize = 8;
 
+/// A side of a product.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Side {
+    /// Its lines are rows.
+    Left,
+    /// Its lines are columns.
+    Right,
+}
+
 /// A side in panels of a few lines (rows of the left, columns of the right), one block of the depth after the other.
 #[derive(Clone, Copy)]
 pub(super) struct Panels<'a> {
@@ -21,20 +29,25 @@ pub(super) struct Panels<'a> {
 }
 
 impl<'a> Panels<'a> {
-    /// What [`Panels::pack`] once made.
+    /// What [`Panels::pack`] once made of so many lines.
     pub(super) fn new(data: &'a [f32], lines: usize) -> Self {
         Self { data, lines }
     }
 
-    /// Packs `b` [depth, lines] into panels of `width` lines, in parallel.
-    pub(super) fn pack(b: Mat<'_>, form: Form, width: usize, last: Last, room: &'a mut [f32]) -> Self {
-        let lines = if last == Last::Padded { b.cols.next_multiple_of(width) } else { b.cols };
-        let places = form.places(b.rows);
+    /// Floats that [`Panels::pack`] needs for a side [depth, lines].
+    pub(super) fn room(form: Form, side: Side, depth: usize, lines: usize) -> usize {
+        form.lines(side, lines) * form.places(depth)
+    }
+
+    /// Packs `b` [depth, lines] in parallel.
+    pub(super) fn pack(b: Mat<'_>, form: Form, side: Side, room: &'a mut [f32]) -> Self {
+        let (lines, places, step) =
+            (form.lines(side, b.cols), form.places(b.rows), TOGETHER * form.width(side));
         let (now, _) = room.split_at_mut(lines * places);
         if !now.is_empty() {
-            each(pieces(now, places, lines, TOGETHER * width), |(k, first, to)| {
-                let lines = (TOGETHER * width).min(b.cols - first);
-                form.pack(b.part(0, b.rows, first, lines), &k, width, last, to);
+            each(pieces(now, places, lines, step), |(k, first, to)| {
+                let lines = step.min(b.cols - first);
+                form.pack(side, b.part(0, b.rows, first, lines), &k, to);
             });
         }
         Self { data: room, lines }
@@ -85,14 +98,15 @@ impl<'a> Left<'a> {
         }
     }
 
-    pub(super) fn block(&self, rows: &Range<usize>, k: &Range<usize>) -> LeftBlock<'a> {
+    pub(super) fn block(&self, rows: &Range<usize>, k: &Range<usize>, form: Form) -> LeftBlock<'a> {
         match self {
             Self::Rows(a) => {
                 let part = a.part(rows.start, rows.len(), k.start, k.len());
                 LeftBlock { data: part.data, row_stride: part.row_stride, packed: false }
             }
             Self::Panels(panels, _) => {
-                LeftBlock { data: panels.block(rows.start, rows.len(), k), row_stride: 0, packed: true }
+                let lines = form.lines(Side::Left, rows.len());
+                LeftBlock { data: panels.block(rows.start, lines, k), row_stride: 0, packed: true }
             }
         }
     }
@@ -115,13 +129,19 @@ impl Right<'_> {
     }
 
     /// Runs `f` with the panels of a block.
-    pub(super) fn with_block(&self, cols: &Range<usize>, k: &Range<usize>, f: impl FnOnce(&[f32])) {
-        let nr = Tile::best().nr;
-        let padded = cols.len().next_multiple_of(nr);
+    pub(super) fn with_block(
+        &self,
+        cols: &Range<usize>,
+        k: &Range<usize>,
+        form: Form,
+        f: impl FnOnce(&[f32]),
+    ) {
+        let padded = form.lines(Side::Right, cols.len());
         match self {
             Self::Panels(panels, _) => f(panels.block(cols.start, padded, k)),
             Self::Plain(b) => with_scratch(padded * k.len(), |room| {
-                pack(b.part(k.start, k.len(), cols.start, cols.len()), nr, Last::Padded, room);
+                let some = b.part(k.start, k.len(), cols.start, cols.len());
+                pack(some, form.width(Side::Right), Last::Padded, room);
                 f(room);
             }),
         }

@@ -43,22 +43,22 @@ fn pack_whole(b: Mat<'_>, width: usize, to: &mut [f32]) {
         };
     }
     for (panel, to) in to.chunks_exact_mut(b.rows * width).enumerate() {
-        let b = b.part(0, b.rows, panel * width, width);
-        if b.row_stride == 1 {
-            transpose(b.data, b.col_stride, width, to);
-        } else {
-            pack_tail(b, width, to);
-        }
+        pack_tail(b.part(0, b.rows, panel * width, width), width, to);
     }
 }
 
-/// Any strides, any width.
+/// Fewer columns than `width`, with zeros behind them.
 fn pack_tail(b: Mat<'_>, width: usize, to: &mut [f32]) {
-    for (k, line) in to.chunks_exact_mut(width).enumerate() {
-        line[b.cols..].fill(0.0);
-        for (j, x) in line[..b.cols].iter_mut().enumerate() {
-            *x = b.data[k * b.row_stride + j * b.col_stride];
+    if b.col_stride == 1 {
+        for (k, line) in to.chunks_exact_mut(width).enumerate() {
+            let (some, beyond) = line.split_at_mut(b.cols);
+            some.copy_from_slice(&b.data[k * b.row_stride..][..b.cols]);
+            beyond.fill(0.0);
         }
+    } else {
+        assert_eq!(b.row_stride, 1, "rows or columns lie side by side");
+        to.chunks_exact_mut(width).for_each(|line| line[b.cols..].fill(0.0));
+        transpose(b.data, b.col_stride, b.cols, to, width);
     }
 }
 
@@ -88,17 +88,17 @@ versions! {
 /// Steps of the depth, and lines at most, that are transposed at a time.
 const SQUARE: usize = 8;
 
-/// A panel whose `width` columns lie as rows, `stride` apart: `to` gets them turned, in squares where they fit.
-fn transpose(from: &[f32], stride: usize, width: usize, to: &mut [f32]) {
+/// A panel of lines of `width`, of which `cols` columns lie as rows, `stride` apart: `to` gets them turned, in squares where they fit.
+pub(crate) fn transpose(from: &[f32], stride: usize, cols: usize, to: &mut [f32], width: usize) {
     let depth = to.len() / width;
     let whole = depth / SQUARE * SQUARE;
-    for j in (0..width).step_by(SQUARE) {
+    for j in (0..cols).step_by(SQUARE) {
         for k in (0..whole).step_by(SQUARE) {
-            turn(&from[j * stride + k..], stride, SQUARE.min(width - j), &mut to[k * width + j..], width);
+            turn(&from[j * stride + k..], stride, SQUARE.min(cols - j), &mut to[k * width + j..], width);
         }
     }
     for (k, line) in to.chunks_exact_mut(width).enumerate().skip(whole) {
-        for (j, x) in line.iter_mut().enumerate() {
+        for (j, x) in line[..cols].iter_mut().enumerate() {
             *x = from[j * stride + k];
         }
     }
@@ -115,8 +115,13 @@ fn turn(from: &[f32], stride: usize, rows: usize, to: &mut [f32], width: usize) 
         unsafe {
             match rows {
                 8 => return x86::turn::<8>(from, stride, to, width),
+                7 => return x86::turn::<7>(from, stride, to, width),
                 6 => return x86::turn::<6>(from, stride, to, width),
+                5 => return x86::turn::<5>(from, stride, to, width),
                 4 => return x86::turn::<4>(from, stride, to, width),
+                3 => return x86::turn::<3>(from, stride, to, width),
+                2 => return x86::turn::<2>(from, stride, to, width),
+                1 => return x86::turn::<1>(from, stride, to, width),
                 _ => (),
             }
         }
@@ -132,7 +137,7 @@ fn turn(from: &[f32], stride: usize, rows: usize, to: &mut [f32], width: usize) 
 mod x86 {
     use std::arch::x86_64::*;
 
-    /// Turns `ROWS` (4, 6 or 8) x 8 floats: pairs, then fours, then halves of the registers change places.
+    /// Turns `ROWS` (at most 8) x 8 floats: pairs, then fours, then halves of the registers change places.
     ///
     /// # Safety
     /// `ROWS` lines of eight floats must be readable at `from`, eight lines of `ROWS` floats writable at `to`.
@@ -177,13 +182,35 @@ mod x86 {
     unsafe fn store<const ROWS: usize>(to: *mut f32, line: __m256) {
         // SAFETY: the caller vouches for the place.
         unsafe {
-            if ROWS == 8 {
-                _mm256_storeu_ps(to, line);
-            } else {
-                _mm_storeu_ps(to, _mm256_castps256_ps128(line));
+            let (low, high) = (_mm256_castps256_ps128(line), _mm256_extractf128_ps::<1>(line));
+            match ROWS {
+                8 => _mm256_storeu_ps(to, line),
+                4.. => {
+                    _mm_storeu_ps(to, low);
+                    store_few(to.add(4), high, ROWS - 4);
+                }
+                _ => store_few(to, low, ROWS),
             }
-            if ROWS == 6 {
-                _mm_storel_pd(to.add(4).cast(), _mm_castps_pd(_mm256_extractf128_ps::<1>(line)));
+        }
+    }
+
+    /// Stores the first `count` floats, fewer than four.
+    ///
+    /// # Safety
+    /// They must be writable at `to`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store_few(to: *mut f32, line: __m128, count: usize) {
+        // SAFETY: the caller vouches for the place.
+        unsafe {
+            match count {
+                1 => _mm_store_ss(to, line),
+                2 => _mm_storel_pd(to.cast(), _mm_castps_pd(line)),
+                3 => {
+                    _mm_storel_pd(to.cast(), _mm_castps_pd(line));
+                    _mm_store_ss(to.add(2), _mm_movehl_ps(line, line));
+                }
+                _ => (),
             }
         }
     }

@@ -16,10 +16,13 @@ const TASKS: usize = 12;
 /// A task of fewer multiplications is not worth its own start.
 const WORTH: usize = 1 << 19;
 
+/// Blocks are multiples of this, all but the last: what a register of AMX holds.
+const STEP: usize = 16;
+
 /// The depth in nearly equal blocks of at most `DEPTH`; a depth of zero is one empty block, which writes the start.
 pub(super) fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> + Send {
     let count = depth.div_ceil(DEPTH).max(1);
-    let size = depth.div_ceil(count);
+    let size = depth.div_ceil(count).next_multiple_of(STEP);
     (0..count).map(move |b| (b * size).min(depth)..((b + 1) * size).min(depth))
 }
 
@@ -31,8 +34,7 @@ pub(super) struct Cut {
 
 impl Cut {
     /// For an output [m, n] over `depth`.
-    pub(super) fn new(m: usize, n: usize, depth: usize) -> Self {
-        let tile = Tile::best();
+    pub(super) fn new(m: usize, n: usize, depth: usize, tile: Tile) -> Self {
         let threads = team::size();
         let wanted = if threads == 1 { 1 } else { (threads * TASKS).min(m * n * depth / WORTH) };
         let rows = Split::new(m, tile.mr, m.div_ceil(ROWS));
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn every_element_belongs_to_one_task() {
         for (m, n, k) in [(1, 1, 1), (1024, 768, 768), (128, 30522, 768), (7, 5000, 64), (513, 17, 3000)] {
-            let cut = Cut::new(m, n, k);
+            let cut = Cut::new(m, n, k, Tile::best());
             let parts: Vec<_> = (0..cut.tasks()).map(|task| cut.part(task)).collect();
             assert_eq!(parts.iter().map(|(r, c)| r.len() * c.len()).sum::<usize>(), m * n);
             assert!(parts.iter().all(|(r, c)| !r.is_empty() && !c.is_empty()));
@@ -86,11 +88,11 @@ mod tests {
 
     #[test]
     fn blocks_cover_the_depth_in_order() {
-        for depth in [0, 1, 384, 385, 768, 3072, 30522] {
+        for depth in [0, 1, 384, 385, 400, 768, 3072, 30522] {
             let blocks: Vec<_> = blocks(depth).collect();
             assert_eq!(blocks.iter().map(|b| b.len()).sum::<usize>(), depth);
             assert!(blocks.windows(2).all(|pair| pair[0].end == pair[1].start));
-            assert!(blocks.iter().all(|b| b.len() <= DEPTH));
+            assert!(blocks.iter().all(|b| b.len() <= DEPTH && b.start.is_multiple_of(STEP)));
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     /// Keeps only every layer's input while training and computes the rest again: less memory, more time
     #[arg(long, requires = "train")]
     checkpointing: bool,
-    /// Multiplies in bfloat16 while training and adds in f32: less time on processors with AVX512-BF16
+    /// Multiplies in bfloat16 while training and adds in f32: less time on processors with AMX or AMD's AVX512-BF16
     #[arg(long, requires = "train")]
     bf16: bool,
     /// Writes the first outputs: the last layer's vector of every token, then the pooled vector of every sequence

@@ -197,7 +197,7 @@ impl Lesson<'_> {
             evaluate_every: eval_every.map_or(Every::Share(0.05), Every::Steps),
             save_every: save_every.map_or(Every::Share(0.1), Every::Steps),
             keep: 1,
-            peak: peak(),
+            peak: peak(self.settings.bf16),
             patience: self.settings.patience,
             bf16: self.settings.bf16,
         })
