@@ -88,11 +88,16 @@ pub(crate) struct CommonFlags {
 impl CommonFlags {
     /// Says so where a flag is no use on this machine.
     pub(crate) fn note(&self, quiet: bool) {
-        if self.bf16 && !quiet && !bf16_pays() {
-            remark(format_args!(
-                "note: --bf16: this processor has no fast instructions for it (AMX, or AMD's AVX512-BF16); leave it out, and training is faster and exact"
-            ));
-        }
+        note_bf16(self.bf16, quiet);
+    }
+}
+
+/// Says so where `--bf16` is no use on this machine.
+pub(crate) fn note_bf16(bf16: bool, quiet: bool) {
+    if bf16 && !quiet && !bf16_pays() {
+        remark(format_args!(
+            "note: --bf16: this processor has no fast instructions for it (AMX, or AMD's AVX512-BF16); leave it out: that is faster, and exact"
+        ));
     }
 }
 

@@ -53,7 +53,7 @@ pub use embedding::{Lookup, embed, embed_backward};
 pub use gemm::{PackedWeight, Start, bf16_pays, gemm, in_bf16, linear, linear_dw, linear_dx};
 pub use huge::zeros;
 pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm, add_layer_norm_backward};
-pub use loss::{CrossEntropy, IGNORE, cross_entropy, softmax};
+pub use loss::{CrossEntropy, IGNORE, cross_entropy, log_sum_exp, softmax};
 pub use mapped::{MappedFile, as_f32};
 pub use matrix::{Mat, MatMut};
 pub use optimizer::{AdamW, adamw, axpy, clear, lamb, scale, squared_norm};

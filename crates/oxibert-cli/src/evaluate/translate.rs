@@ -7,11 +7,10 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Args;
 use oxibert::data::{Incomplete, Pairs, files};
-use oxibert::infer::Translator;
 use oxibert::task::metrics::translation::{Bleu, Tokenization, bleu, chrf};
 use serde_json::json;
 
-use crate::choices::{Threads, directory};
+use crate::choices::Threads;
 use crate::output::{remark, results};
 use crate::progress::Bars;
 use crate::translate::{Search, best};
@@ -65,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     notes.iter().for_each(|text| note(text));
-    let translator = Translator::open(directory(&arguments.model)?)?;
+    let translator = arguments.search.open(&arguments.model, arguments.quiet)?;
     let begin = Instant::now();
     let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
     let found = translator.translate(&sources, &options, &Bars::new(arguments.quiet))?;

@@ -63,11 +63,17 @@ pub(super) enum Form {
 impl Form {
     /// What this thread's linear layers use now.
     pub(super) fn wanted() -> Self {
-        match BF16.get() {
-            false => Self::Exact,
-            true if amx::tile().is_some() => Self::Squares,
-            true if has_bf16() => Self::Pairs,
-            true => Self::Rounded,
+        if BF16.get() { Self::bf16() } else { Self::Exact }
+    }
+
+    /// How this processor multiplies bfloat16 best.
+    pub(super) fn bf16() -> Self {
+        if amx::tile().is_some() {
+            Self::Squares
+        } else if has_bf16() {
+            Self::Pairs
+        } else {
+            Self::Rounded
         }
     }
 

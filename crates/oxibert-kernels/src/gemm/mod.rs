@@ -76,6 +76,7 @@ pub struct PackedWeight {
     data: Aligned,
     inputs: usize,
     outputs: usize,
+    form: Form,
 }
 
 impl std::fmt::Debug for PackedWeight {
@@ -87,10 +88,19 @@ impl std::fmt::Debug for PackedWeight {
 impl PackedWeight {
     /// Packs `w` [O, I]; `w` is not needed afterwards.
     pub fn new(w: &[f32], inputs: usize) -> Self {
+        Self::of(Form::Exact, w, inputs)
+    }
+
+    /// Packs `w` [O, I] for products of numbers rounded to bfloat16, which add in f32 (see [`bf16_pays`]).
+    pub fn bf16(w: &[f32], inputs: usize) -> Self {
+        Self::of(Form::bf16(), w, inputs)
+    }
+
+    fn of(form: Form, w: &[f32], inputs: usize) -> Self {
         let outputs = rows_of(w, inputs);
-        let mut data = Aligned::zeros(Panels::room(Form::Exact, Side::Right, inputs, outputs));
-        Panels::pack(Mat::new(w, outputs, inputs).t(), Form::Exact, Side::Right, data.as_mut_slice());
-        Self { data, inputs, outputs }
+        let mut data = Aligned::zeros(Panels::room(form, Side::Right, inputs, outputs));
+        Panels::pack(Mat::new(w, outputs, inputs).t(), form, Side::Right, data.as_mut_slice());
+        Self { data, inputs, outputs, form }
     }
 
     /// Columns of a product with this weight.
@@ -98,15 +108,15 @@ impl PackedWeight {
         self.outputs
     }
 
-    /// `y [N, O] = x [N, I] w^T + bias`: the same bits as [`linear`].
+    /// `y [N, O] = x [N, I] w^T + bias`: the same bits as [`linear`], or as [`linear`] [`in_bf16`].
     pub fn linear(&self, x: &[f32], bias: Option<&[f32]>, y: &mut [f32]) {
         let _time = time(Kernel::Linear);
         let x = Mat::new(x, rows_of(x, self.inputs), self.inputs);
         let start = bias.map_or(Start::Zero, Start::Bias);
-        let panels = Panels::new(self.data.as_slice(), Form::Exact.lines(Side::Right, self.outputs));
+        let panels = Panels::new(self.data.as_slice(), self.form.lines(Side::Right, self.outputs));
         let out = MatMut::new(y, x.rows, self.outputs);
         let right = Right::Panels(panels, self.outputs);
-        with_left(x, Form::Exact, self.outputs, |x| product(&out, 0, x, &right, Form::Exact, start));
+        with_left(x, self.form, self.outputs, |x| product(&out, 0, x, &right, self.form, start));
     }
 }
 

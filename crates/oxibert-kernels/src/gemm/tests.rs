@@ -79,6 +79,9 @@ fn packed_weights_and_any_batch_give_the_same_bits() {
     let mut one = vec![0.0; o];
     packed.linear(&x[9 * i..10 * i], Some(&bias), &mut one);
     assert_eq!(one, y[9 * o..10 * o]);
+    in_bf16(true, || linear(&x, &w, Some(&bias), i, &mut y));
+    PackedWeight::bf16(&w, i).linear(&x, Some(&bias), &mut again);
+    assert_eq!(y, again);
 }
 
 #[test]

@@ -139,6 +139,11 @@ impl Translator {
         Ok(Self { spacing: Spacing::load(directory)?, ..translator })
     }
 
+    /// The same, multiplying in bfloat16 and adding in f32: faster where the processor has instructions for it, scores differ a little.
+    pub fn in_bf16(self) -> Self {
+        Self { numbers: self.numbers.in_bf16(), ..self }
+    }
+
     /// The translator of an opened model.
     pub fn new(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Result<Self> {
         let Checkpoint { config, weights } = checkpoint;

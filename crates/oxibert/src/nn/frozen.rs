@@ -26,6 +26,7 @@ pub(crate) struct Frozen {
     copies: Vec<OnceLock<Vec<f32>>>,
     packed: Vec<OnceLock<PackedWeight>>,
     used: Vec<AtomicBool>,
+    bf16: bool,
 }
 
 impl Frozen {
@@ -36,7 +37,12 @@ impl Frozen {
         let cells = || (0..params.len()).map(|_| OnceLock::new()).collect();
         let packed = (0..params.len()).map(|_| OnceLock::new()).collect();
         let used = (0..params.len()).map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { weights, layout, copies: cells(), packed, used })
+        Ok(Self { weights, layout, copies: cells(), packed, used, bf16: false })
+    }
+
+    /// Matrices are rounded to bfloat16, and so is what they are multiplied with.
+    pub(crate) fn in_bf16(self) -> Self {
+        Self { bf16: true, ..self }
     }
 
     pub(crate) fn weights(&self) -> &Weights {
@@ -76,7 +82,7 @@ impl Numbers for Frozen {
     fn linear(&self, layer: &Linear, x: &[f32], y: &mut [f32]) {
         let (first, parts) = (layer.weight.params.start, layer.weight.params.len());
         let bias = layer.bias.as_ref().map(|bias| self.values(bias));
-        if parts == 1 && !self.used[first].swap(true, Ordering::Relaxed) {
+        if parts == 1 && !self.bf16 && !self.used[first].swap(true, Ordering::Relaxed) {
             // The same bits, without the memory.
             return kernels::linear(x, &self.tensor(first), bias, layer.inputs, y);
         }
@@ -85,7 +91,8 @@ impl Numbers for Frozen {
                 1 => self.tensor(first),
                 _ => Cow::Owned(self.copy(&layer.weight)),
             };
-            PackedWeight::new(&values, layer.inputs)
+            let pack = if self.bf16 { PackedWeight::bf16 } else { PackedWeight::new };
+            pack(&values, layer.inputs)
         });
         packed.linear(x, bias, y);
     }

@@ -1,6 +1,6 @@
 //! From a source to its likeliest targets: beam search, which with a beam of one is greedy (section 6.1 of the paper).
 
-use oxibert_kernels::{side_by_side, softmax};
+use oxibert_kernels::{log_sum_exp, side_by_side};
 
 use super::{Transformer, Work};
 use crate::data::Batch;
@@ -137,16 +137,19 @@ pub(crate) fn search<N: Numbers + ?Sized>(
 }
 
 /// For each row of logits its likeliest tokens with the logarithms of their probabilities.
-fn likeliest(logits: &mut [f32], tokens: usize, count: usize) -> Result<Vec<Vec<(u32, f64)>>> {
-    softmax(logits, tokens);
-    let mut found = vec![Vec::new(); logits.len() / tokens];
+fn likeliest(logits: &[f32], tokens: usize, count: usize) -> Result<Vec<Vec<(u32, f64)>>> {
+    let rows = logits.len() / tokens;
+    let (mut lse, mut found) = (vec![0.0; rows], vec![Vec::new(); rows]);
+    log_sum_exp(logits, tokens, &mut lse);
     side_by_side(logits.chunks_exact(tokens).zip(&mut found), |(row, found)| *found = top(row, count));
-    if found.iter().any(Vec::is_empty) {
+    if found.iter().any(Vec::is_empty) || lse.iter().any(|lse| lse.is_nan()) {
         let problem = "its output is not a number; take a checkpoint from before the training diverged";
         return Err(Error::setting("model", problem));
     }
-    let logarithm = |(id, probability): (u32, f32)| (id, f64::from(probability).ln());
-    Ok(found.into_iter().map(|row| row.into_iter().map(logarithm).collect()).collect())
+    let logarithms = |(row, lse): (Vec<(u32, f32)>, f32)| {
+        row.into_iter().map(|(id, logit)| (id, f64::from(logit) - f64::from(lse))).collect()
+    };
+    Ok(found.into_iter().zip(lse).map(logarithms).collect())
 }
 
 /// The `count` largest values with their places, the largest first, of equal ones the first; NaN is none of them.
