@@ -1,4 +1,5 @@
-"""BLEU against minutes, oxibert beside PyTorch, as one SVG: `plot.py OUT TITLE FILE.svg`, with OUT of bench/translate/run.
+"""BLEU against minutes, oxibert beside PyTorch, as one SVG: `plot.py OUT TITLE FILE.svg [HOW]`, with OUT of bench/translate/run; HOW is what
+is to be said of our run, such as bfloat16.
 
 Both curves are of the same dev sentences, translated greedily by oxibert.
 """
@@ -9,7 +10,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parent.parent / "peers"))
 from svg import Canvas, grid, nice_step  # noqa: E402
 
-NAMES = {"oxibert": "oxibert", "torch": "PyTorch, nn.Transformer"}
+NAMES = {"oxibert": ", ".join(["oxibert", *sys.argv[4:]]), "torch": "PyTorch, nn.Transformer, f32"}
 LEFT, RIGHT, BOTTOM, TALL = 64, 680, 330, 220
 
 
@@ -24,7 +25,7 @@ def main():
     out, title, target = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     curves = points(out)
     end = max(minute for curve in curves.values() for minute, _ in curve)
-    canvas = Canvas(720, 380, title, "BLEU of 200 dev sentences, greedy, against minutes of training; 2 threads, f32; higher is better")
+    canvas = Canvas(720, 380, title, "BLEU of 200 dev sentences, greedy, against minutes of training; 2 threads; higher is better")
     canvas.legend(NAMES, NAMES, 80)
     scale = grid(canvas, LEFT, RIGHT, BOTTOM, TALL, 1.08 * max(bleu for curve in curves.values() for _, bleu in curve))
     step = nice_step(end, 6)

@@ -65,6 +65,21 @@ fn neighbours_threads_and_repetition_change_nothing() {
 }
 
 #[test]
+fn bfloat16_is_near_and_does_not_depend_on_neighbours() {
+    let texts = ["the cat sat on a mat.", "a dog ran quickly", "the"];
+    // One token, so that a tie that falls the other way cannot lead elsewhere.
+    let options = DecodeOptions { max_length: Some(1), ..DecodeOptions::GREEDY };
+    let exact = translator().translate(&texts, &options, &()).unwrap();
+    let rounded = translator().in_bf16();
+    let near = rounded.translate(&texts, &options, &()).unwrap();
+    let alone = rounded.translate(&texts[1..2], &options, &()).unwrap();
+    assert_eq!(near[1], alone[0]);
+    let apart = |(a, b): (&Vec<Translation>, &Vec<Translation>)| (a[0].score - b[0].score).abs();
+    let apart: Vec<f64> = exact.iter().zip(&near).map(apart).collect();
+    assert!(apart.iter().all(|apart| *apart < 0.1) && apart.iter().any(|apart| *apart > 0.0), "{apart:?}");
+}
+
+#[test]
 fn long_texts_are_cut_between_sentences() {
     let tokenizer = tokenizer();
     let mut encoder = tokenizer.encoder();
