@@ -44,10 +44,11 @@ mod registers {
         rows: [16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0],
     };
 
-    /// What sums begin with where they begin with nothing, and where a part of a tile is computed.
+    /// A tile of which only a part belongs to the block.
     #[repr(C, align(64))]
     struct Square([[f32; SIDE]; SIDE]);
 
+    /// What sums begin with where they begin with nothing.
     static ZEROS: [f32; SIDE] = [0.0; SIDE];
 
     /// Computes one block whose left-hand side lies in whole rows, filled up to [`SIDE`] of them, and whose depth is filled up to [`STEP`].
@@ -96,7 +97,8 @@ mod registers {
         }
         let panel = block.depth * SIDE;
         let next = block.b.wrapping_add((j + SIDE) * block.depth + panel * i / block.rows);
-        (0..panel * SIDE / block.rows).step_by(LINE).for_each(|l| prefetch::<true>(next.wrapping_add(l)));
+        let share = panel * SIDE.min(block.rows) / block.rows;
+        (0..share).step_by(LINE).for_each(|l| prefetch::<true>(next.wrapping_add(l)));
     }
 
     /// What the elements of a part begin with.

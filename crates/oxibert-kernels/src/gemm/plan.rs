@@ -1,5 +1,6 @@
 //! How a product is cut: its depth into blocks, its output into tasks.
 
+use super::amx::STEP;
 use super::micro::Tile;
 use crate::team;
 use std::ops::Range;
@@ -16,10 +17,8 @@ const TASKS: usize = 12;
 /// A task of fewer multiplications is not worth its own start.
 const WORTH: usize = 1 << 19;
 
-/// Blocks are multiples of this, all but the last: what a register of AMX holds.
-const STEP: usize = 16;
-
-/// The depth in nearly equal blocks of at most `DEPTH`; a depth of zero is one empty block, which writes the start.
+/// The depth in nearly equal blocks of at most `DEPTH`, of whole registers of AMX but for the last; a depth of zero is one empty block, which
+/// writes the start.
 pub(super) fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> + Send {
     let count = depth.div_ceil(DEPTH).max(1);
     let size = depth.div_ceil(count).next_multiple_of(STEP);
