@@ -68,6 +68,10 @@ pub(crate) struct Search {
     /// The most tokens of a translation [default: those of its source, and 50]
     #[arg(long, value_name = "N")]
     max_length: Option<usize>,
+    /// Give up hypotheses whose log-probability is so much below the best's, and those that ended ones have left behind. 3 saves a
+    /// quarter of the work and hardly ever changes a translation; inf follows all
+    #[arg(long, value_name = "NATS", default_value_t = f64::INFINITY)]
+    prune: f64,
     /// Multiply in bfloat16, add in f32: less time on processors with AMX or AMD's AVX512-BF16
     #[arg(long)]
     bf16: bool,
@@ -76,8 +80,8 @@ pub(crate) struct Search {
 impl Search {
     /// The options, checked.
     pub(crate) fn options(&self, n_best: usize) -> Result<DecodeOptions> {
-        let Self { beam, length_penalty, max_length, bf16: _ } = *self;
-        let options = DecodeOptions { beam, length_penalty, max_length, n_best };
+        let Self { beam, length_penalty, max_length, prune, bf16: _ } = *self;
+        let options = DecodeOptions { beam, length_penalty, max_length, n_best, prune };
         options.check()?;
         Ok(options)
     }

@@ -8,7 +8,7 @@
 //! | dropout alone | [`dropout()`] | the same |
 //! | rows of tables, chosen rows | [`embed`] | [`embed_backward`] |
 //! | attention | [`attention()`]; [`attention_to_rows`] for a step of decoding | [`attention_backward`] |
-//! | probabilities, loss | [`softmax`], [`cross_entropy`] | in the same call |
+//! | probabilities, loss | [`softmax`], [`cross_entropy`]; [`log_sum_exp`], [`top`] for a step of decoding | in the same call |
 //! | optimizer | [`squared_norm`], [`clear`], [`scale`], [`axpy`], [`adamw`], [`lamb`] | |
 //! | the machine | [`cpu`], [`measured_peak`], [`profile`]; [`threads`], [`side_by_side`] | |
 //!
@@ -42,6 +42,7 @@ mod scratch;
 mod team;
 #[cfg(test)]
 mod testing;
+mod top;
 
 pub use activation::{Activation, activation, activation_backward, activation_in_place, bias_gradient};
 pub use arch::Isa;
@@ -59,3 +60,4 @@ pub use matrix::{Mat, MatMut};
 pub use optimizer::{AdamW, adamw, axpy, clear, lamb, scale, squared_norm};
 pub use peak::{Cpu, cpu, measured_peak};
 pub use team::{side_by_side, threads};
+pub use top::top;

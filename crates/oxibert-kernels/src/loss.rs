@@ -101,14 +101,9 @@ pub fn softmax(x: &mut [f32], width: usize) {
     });
 }
 
-/// The logarithm of sum e^x of every row of `width`, which turns logits to logarithms of probabilities.
-pub fn log_sum_exp(x: &[f32], width: usize, out: &mut [f32]) {
-    let _time = time(Kernel::Loss);
-    assert_eq!(x.len(), out.len() * width, "a number for each row of {width}");
-    each(x.chunks(width.max(1)).zip(out), |(x, out)| {
-        let max = max_row(x);
-        *out = max + exp_sum(x, max).ln();
-    });
+/// The logarithm of sum e^x, which turns logits to logarithms of probabilities. Their largest is known by [`crate::top`].
+pub fn log_sum_exp(x: &[f32], largest: f32) -> f32 {
+    largest + exp_sum(x, largest).ln()
 }
 
 versions! {
@@ -156,11 +151,12 @@ mod tests {
     #[test]
     fn log_sum_exp_is_what_softmax_divides_by() {
         let x: Vec<f32> = noise(5 * 33, 1).iter().map(|x| 8.0 * x).collect();
-        let (mut lse, mut shares) = (vec![0.0; 5], x.clone());
-        log_sum_exp(&x, 33, &mut lse);
+        let mut shares = x.clone();
         softmax(&mut shares, 33);
-        let logarithms =
-            x.chunks_exact(33).zip(&lse).flat_map(|(x, lse)| x.iter().map(move |x| (x - lse).exp()));
+        let logarithms = x.chunks_exact(33).flat_map(|x| {
+            let lse = log_sum_exp(x, max_row(x));
+            x.iter().map(move |x| (x - lse).exp())
+        });
         assert_close(&logarithms.collect::<Vec<_>>(), &shares, 1e-5, "shares");
     }
 

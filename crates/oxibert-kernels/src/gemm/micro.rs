@@ -7,7 +7,7 @@
 use super::lanes::{Lanes, Portable};
 use crate::arch::{Isa, isa};
 
-/// Steps of the depth that are written out: addresses are then constants, a few hundredths of the time.
+/// Steps of the depth that are written out.
 const UNROLL: usize = 4;
 /// Floats of a cache line.
 pub(super) const LINE: usize = 16;
@@ -220,6 +220,18 @@ unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize, const PANEL: 
     }
 }
 
+/// Step `k` of the depth for a packed panel of rows.
+#[inline(always)]
+unsafe fn multiply_step<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
+    sums: &mut [[V; NV]; R],
+    a: *const f32,
+    b: *const f32,
+    k: usize,
+) {
+    // SAFETY: the caller vouches for the pointers and the instruction set.
+    unsafe { multiply_line(sums, *a.add(k * R).cast::<[f32; R]>(), b.add(k * PANEL * V::N)) }
+}
+
 /// Sums over the depth for a packed panel of rows.
 #[inline(always)]
 unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
@@ -232,14 +244,15 @@ unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize, const PANEL:
         let mut sums = [[V::zero(); NV]; R];
         let mut k = 0;
         while k + UNROLL <= depth {
-            for u in 0..UNROLL {
-                let x = *a.add((k + u) * R).cast::<[f32; R]>();
-                multiply_line(&mut sums, x, b.add((k + u) * PANEL * V::N));
-            }
+            // Written out by hand: as a loop, the compiler leaves it one.
+            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k);
+            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 1);
+            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 2);
+            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 3);
             k += UNROLL;
         }
         while k < depth {
-            multiply_line(&mut sums, *a.add(k * R).cast::<[f32; R]>(), b.add(k * PANEL * V::N));
+            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k);
             k += 1;
         }
         sums

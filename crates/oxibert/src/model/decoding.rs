@@ -19,8 +19,8 @@ pub(crate) struct Next {
     pub(crate) token: u32,
 }
 
-/// Sequences under way.
-#[derive(Debug)]
+/// Sequences under way. Its memory serves one batch after the other.
+#[derive(Debug, Default)]
 pub(crate) struct Decoding {
     caches: Vec<Vec<f32>>,
     /// Where the sequences of the memory begin.
@@ -36,24 +36,20 @@ pub(crate) struct Decoding {
 }
 
 impl Decoding {
-    /// With the keys and values of a memory [M, H] whose sequences begin at `offsets`; both are empty where the tower has
-    /// no attention over one.
-    pub(crate) fn new<N: Numbers + ?Sized>(
+    /// Forgets all sequences; new ones look at a memory [M, H] whose sequences begin at `offsets`. Both are empty where the tower has no
+    /// attention over one.
+    pub(crate) fn begin<N: Numbers + ?Sized>(
+        &mut self,
         tower: &Tower,
         numbers: &N,
         memory: &[f32],
         offsets: &[usize],
-    ) -> Self {
-        Self {
-            caches: tower.caches(numbers, memory),
-            memory: offsets.to_vec(),
-            parents: Vec::new(),
-            positions: Vec::new(),
-            batch: Batch::new(),
-            ends: Vec::new(),
-            rows: Vec::new(),
-            queries: Vec::new(),
-        }
+    ) {
+        tower.clear_caches(numbers, memory, &mut self.caches);
+        self.memory.clear();
+        self.memory.extend_from_slice(offsets);
+        self.parents.clear();
+        self.positions.clear();
     }
 
     /// The row that the next new token will have.

@@ -331,16 +331,19 @@ impl Tower {
         self.embeddings.backward(values, gradients, pass.batch, dropout, state, flow.arrived());
     }
 
-    /// Empty caches for steps of decoding; those of attention over a memory already know all of it.
-    pub(crate) fn caches<N: Numbers + ?Sized>(&self, numbers: &N, memory: &[f32]) -> Vec<Vec<f32>> {
-        let cache = |layer: &SubLayer| {
-            let mut cache = Vec::new();
+    /// Empties the caches for steps of decoding; those of attention over a memory get to know all of it.
+    pub(crate) fn clear_caches<N: Numbers + ?Sized>(
+        &self,
+        numbers: &N,
+        memory: &[f32],
+        caches: &mut Vec<Vec<f32>>,
+    ) {
+        caches.resize_with(self.layers.len(), Vec::new);
+        for (layer, cache) in self.layers.iter().zip(caches) {
             if let Some(attention) = layer.attention() {
-                attention.remember(numbers, memory, &mut cache);
+                attention.clear_cache(numbers, memory, cache);
             }
-            cache
-        };
-        self.layers.iter().map(cache).collect()
+        }
     }
 
     /// One step of decoding: the tokens of `batch`, which all come anew, to the last output [N, H].

@@ -214,12 +214,14 @@ impl Attention {
         }
     }
 
-    /// The memory's keys and values, once for all steps of decoding.
-    pub(crate) fn remember<N: Numbers + ?Sized>(&self, numbers: &N, memory: &[f32], cache: &mut Vec<f32>) {
-        if let Projections::Memory { keys_values, .. } = &self.projections {
-            cache.clear();
-            cache.resize(2 * memory.len(), 0.0);
-            numbers.linear(keys_values, memory, cache); // [M, 2H]
+    /// The cache before the first step of decoding: empty, or the memory's keys and values, once for all steps.
+    pub(crate) fn clear_cache<N: Numbers + ?Sized>(&self, numbers: &N, memory: &[f32], cache: &mut Vec<f32>) {
+        match &self.projections {
+            Projections::Own(_) => cache.clear(),
+            Projections::Memory { keys_values, .. } => {
+                cache.resize(2 * memory.len(), 0.0);
+                numbers.linear(keys_values, memory, cache); // [M, 2H]
+            }
         }
     }
 

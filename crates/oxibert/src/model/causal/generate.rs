@@ -1,8 +1,9 @@
 //! Going on with texts: the likeliest next token, or one that is drawn from the likelier ones.
 
+use oxibert_kernels::top;
+
 use super::{Causal, Work};
 use crate::model::decoding::Next;
-use crate::model::transformer::top;
 use crate::nn::Numbers;
 use crate::random::Random;
 use crate::{Error, Result};
@@ -76,13 +77,13 @@ pub(crate) fn generate<N: Numbers + ?Sized>(
     work: &mut Work,
 ) -> Result<Vec<Vec<u32>>> {
     let most = options.max_length.unwrap_or(usize::MAX).min(model.config().n_positions);
-    let mut decoding = model.begin(numbers);
+    model.begin(numbers, work);
     let (mut texts, mut next, mut asked) = begin(given, options.seed);
     let mut live: Vec<usize> = (0..texts.len()).collect();
     let end = model.config().eos_token_id;
     loop {
-        let first = decoding.rows();
-        let logits = model.step(numbers, &mut decoding, &next, &asked, work);
+        let first = work.decoding.rows();
+        let logits = model.step(numbers, &next, &asked, work);
         for (&number, &at) in live.iter().zip(&asked) {
             texts[number].row = first + at as u32;
         }

@@ -71,6 +71,7 @@ pub struct Work {
     tower: Activations,
     logits: Vec<f32>,
     dhidden: Vec<f32>,
+    decoding: Decoding,
 }
 
 /// The tower and the output.
@@ -177,7 +178,7 @@ impl Causal {
         training: Training,
         work: &mut Work,
     ) -> TokenLoss {
-        let Work { tower, logits, dhidden } = work;
+        let Work { tower, logits, dhidden, .. } = work;
         let Training { dropout, keep, smoothing } = training;
         let hidden = self.tower.forward(values, Pass::over(&batch.given, dropout, keep), tower, None);
         let dhidden = fit(dhidden, hidden.len());
@@ -185,20 +186,19 @@ impl Causal {
     }
 
     /// Ready to go on with texts.
-    pub(crate) fn begin<N: Numbers + ?Sized>(&self, numbers: &N) -> Decoding {
-        Decoding::new(&self.tower, numbers, &[], &[])
+    pub(crate) fn begin<N: Numbers + ?Sized>(&self, numbers: &N, work: &mut Work) {
+        work.decoding.begin(&self.tower, numbers, &[], &[]);
     }
 
     /// The logits behind those of the next tokens that are `asked` for, by their numbers among them: [asked, V].
     pub(crate) fn step<'w, N: Numbers + ?Sized>(
         &self,
         numbers: &N,
-        decoding: &mut Decoding,
         next: &[Next],
         asked: &[usize],
         work: &'w mut Work,
     ) -> &'w mut [f32] {
-        let Work { tower, logits, dhidden: chosen } = work;
+        let Work { tower, logits, dhidden: chosen, decoding } = work;
         let hidden = decoding.step(&self.tower, numbers, next, tower);
         let h = self.config.n_embd;
         let chosen = fit(chosen, asked.len() * h);

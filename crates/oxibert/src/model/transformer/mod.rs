@@ -7,6 +7,7 @@
 //!
 //! Checkpoints are Hugging Face's MarianMTModel, to the names and to the order of the sinusoids.
 
+mod beam;
 mod checkpoint;
 mod config;
 pub mod names;
@@ -16,8 +17,8 @@ mod tests;
 
 pub use checkpoint::{Checkpoint, save};
 pub use config::{Config, PRESETS};
+pub(crate) use search::search;
 pub use search::{DecodeOptions, Hypothesis};
-pub(crate) use search::{search, top};
 
 use names::{ATTENTION_OUTPUT, CROSS_ATTENTION, CROSS_NORM, FEED_FORWARD, FEED_FORWARD_NORM, PROJECTIONS};
 use names::{LOGITS_BIAS, SELF_ATTENTION, SELF_NORM, Side};
@@ -93,6 +94,7 @@ pub struct Work {
     logits: Vec<f32>,
     dhidden: Vec<f32>,
     dmemory: Vec<f32>,
+    decoding: Decoding,
 }
 
 /// Encoder, decoder and output.
@@ -247,26 +249,20 @@ impl Transformer {
     }
 
     /// Reads the sources, and is ready to say the targets.
-    pub(crate) fn begin<N: Numbers + ?Sized>(
-        &self,
-        numbers: &N,
-        source: &Batch,
-        work: &mut Work,
-    ) -> Decoding {
+    pub(crate) fn begin<N: Numbers + ?Sized>(&self, numbers: &N, source: &Batch, work: &mut Work) {
         let pass = Pass::over(source, DropoutPlan::OFF, Keep::Nothing);
         let memory = self.encoder.forward(numbers, pass, &mut work.encoder, None);
-        Decoding::new(&self.decoder, numbers, memory, &source.offsets)
+        work.decoding.begin(&self.decoder, numbers, memory, &source.offsets);
     }
 
     /// The logits behind each of the tokens that come next, [R, V].
     pub(crate) fn step<'w, N: Numbers + ?Sized>(
         &self,
         numbers: &N,
-        decoding: &mut Decoding,
         next: &[Next],
         work: &'w mut Work,
     ) -> &'w mut [f32] {
-        let Work { decoder, logits, .. } = work;
+        let Work { decoder, logits, decoding, .. } = work;
         let hidden = decoding.step(&self.decoder, numbers, next, decoder);
         let logits = fit(logits, next.len() * self.output.decoder.outputs);
         // Every step uses the whole matrix, so that it pays to have it packed.

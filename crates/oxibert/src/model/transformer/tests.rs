@@ -186,7 +186,7 @@ fn cached_equals_uncached() {
         let batch = batch(&pairs);
         let whole = model.logits(&values, &batch, &mut Work::default(), None).to_vec();
         let mut work = Work::default();
-        let mut decoding = model.begin(&values[..], &batch.source, &mut work);
+        model.begin(&values[..], &batch.source, &mut work);
         let mut rows: Vec<Option<u32>> = vec![None; pairs.len()];
         for place in 0..11 {
             let given =
@@ -196,8 +196,8 @@ fn cached_equals_uncached() {
                 .iter()
                 .map(|&pair| Next { sequence: pair, parent: rows[pair], token: given(pair)[place] })
                 .collect();
-            let first = decoding.rows();
-            let logits = model.step(&values[..], &mut decoding, &next, &mut work);
+            let first = work.decoding.rows();
+            let logits = model.step(&values[..], &next, &mut work);
             for ((&pair, row), logits) in live.iter().zip(first..).zip(logits.chunks_exact(50)) {
                 rows[pair] = Some(row);
                 let expected = &whole[(batch.target.offsets[pair] + place) * 50..][..50];
@@ -282,7 +282,7 @@ fn a_beam_as_wide_as_everything_finds_the_best() {
     let model = Transformer::new(&config);
     let values = values(&model);
     let source = vec![START, 5, 8, END];
-    let options = DecodeOptions { beam: 100, n_best: 100, max_length: Some(2), length_penalty: 0.6 };
+    let options = DecodeOptions { beam: 100, n_best: 100, max_length: Some(2), ..DecodeOptions::default() };
     let mut batch = Batch::new();
     batch.push_ids(&source);
     let found = search(&model, &values[..], &batch, &options, &mut Work::default()).unwrap().remove(0);
