@@ -1,6 +1,6 @@
 """Training speed in tokens per second of oxibert and of PyTorch's nn.Transformer, in f32 and in bfloat16, in turn.
 
-    speed.py OUT --oxibert PATH [--seconds 40] [--rounds 3]
+    speed.py OUT --oxibert PATH [--seconds 40] [--rounds 3] [--forms f32]
 
 OUT is of bench/translate/run, which made the pairs, the vocabulary and the weights that all begin with. Tokens are those of both sides,
 without padding. The first ten steps of oxibert are not counted (it measures the processor meanwhile); PyTorch gets a turn that does not count.
@@ -22,6 +22,7 @@ def options():
     parser.add_argument("--oxibert", required=True)
     parser.add_argument("--seconds", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--forms", nargs="+", choices=("f32", "bf16"), default=("f32", "bf16"), help="bf16 only where the processor has it")
     return parser.parse_args()
 
 
@@ -42,7 +43,8 @@ def theirs(chosen, flags, directory, seconds=None):
 
 def main():
     chosen = options()
-    turns = [("oxibert f32", ours, []), ("PyTorch f32", theirs, []), ("oxibert bf16", ours, ["--bf16"]), ("PyTorch bf16", theirs, ["--bf16"])]
+    flags = {"f32": [], "bf16": ["--bf16"]}
+    turns = [(f"{name} {form}", measure, flags[form]) for form in chosen.forms for name, measure in (("oxibert", ours), ("PyTorch", theirs))]
     speeds = {name: [] for name, _, _ in turns}
     with tempfile.TemporaryDirectory() as directory:
         theirs(chosen, [], Path(directory) / "warm", 5)
@@ -51,7 +53,7 @@ def main():
             with tempfile.TemporaryDirectory() as directory:
                 speeds[name].append(round(measure(chosen, flags, Path(directory))))
     medians = {name: statistics.median(values) for name, values in speeds.items()}
-    ratios = {form: round(medians[f"oxibert {form}"] / medians[f"PyTorch {form}"], 2) for form in ("f32", "bf16")}
+    ratios = {form: round(medians[f"oxibert {form}"] / medians[f"PyTorch {form}"], 2) for form in chosen.forms}
     print(json.dumps(dict(tokens_per_second=speeds, medians=medians, ratios=ratios)))
 
 

@@ -209,20 +209,44 @@ unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize, const PANEL: 
     // SAFETY: the caller vouches for the pointers and the instruction set.
     unsafe {
         let mut sums = [[V::zero(); NV]; R];
-        for k in 0..depth {
-            let mut x = [0.0; R];
-            for (i, x) in x.iter_mut().enumerate() {
-                *x = *a.add(i * stride + k);
-            }
-            multiply_line(&mut sums, x, b.add(k * PANEL * V::N));
+        let mut k = 0;
+        while k + UNROLL <= depth {
+            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k);
+            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k + 1);
+            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k + 2);
+            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k + 3);
+            k += UNROLL;
+        }
+        while k < depth {
+            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k);
+            k += 1;
         }
         sums
     }
 }
 
+/// Step `k` of the depth for rows that lie `stride` apart.
+#[inline(always)]
+unsafe fn multiply_rows_step<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
+    sums: &mut [[V; NV]; R],
+    a: *const f32,
+    stride: usize,
+    b: *const f32,
+    k: usize,
+) {
+    // SAFETY: the caller vouches for the pointers and the instruction set.
+    unsafe {
+        let mut x = [0.0; R];
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = *a.add(i * stride + k);
+        }
+        multiply_line(sums, x, b.add(k * PANEL * V::N));
+    }
+}
+
 /// Step `k` of the depth for a packed panel of rows.
 #[inline(always)]
-unsafe fn multiply_step<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
+unsafe fn multiply_panel_step<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
     sums: &mut [[V; NV]; R],
     a: *const f32,
     b: *const f32,
@@ -245,14 +269,14 @@ unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize, const PANEL:
         let mut k = 0;
         while k + UNROLL <= depth {
             // Written out by hand: as a loop, the compiler leaves it one.
-            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k);
-            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 1);
-            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 2);
-            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 3);
+            multiply_panel_step::<V, R, NV, PANEL>(&mut sums, a, b, k);
+            multiply_panel_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 1);
+            multiply_panel_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 2);
+            multiply_panel_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 3);
             k += UNROLL;
         }
         while k < depth {
-            multiply_step::<V, R, NV, PANEL>(&mut sums, a, b, k);
+            multiply_panel_step::<V, R, NV, PANEL>(&mut sums, a, b, k);
             k += 1;
         }
         sums

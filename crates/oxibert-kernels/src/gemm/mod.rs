@@ -31,7 +31,7 @@ use std::ops::Range;
 pub use form::{bf16_pays, in_bf16};
 pub(crate) use lanes::{Lanes, Portable};
 
-/// Fewer columns do not pay for packing rows that could be read where they lie.
+/// So few columns do not pay for packing rows that could be read where they lie.
 const NARROW: usize = 256;
 /// Floats of the right-hand side that are packed at a time: what the third-level cache can hold beside the rest.
 const PACKED: usize = 1 << 20;
@@ -146,7 +146,7 @@ fn gemm_of(form: Form, out: MatMut<'_>, a: Mat<'_>, b: Mat<'_>, start: Start<'_>
 ///
 /// Packed panels are read a twentieth faster than rows that lie apart; packing costs as much as a few columns.
 fn with_left(a: Mat<'_>, form: Form, cols: usize, f: impl FnOnce(&Left<'_>)) {
-    if form == Form::Exact && a.col_stride == 1 && cols < NARROW {
+    if form == Form::Exact && a.col_stride == 1 && cols <= NARROW {
         return f(&Left::Rows(a));
     }
     with_scratch(Panels::room(form, Side::Left, a.cols, a.rows), |room| {
