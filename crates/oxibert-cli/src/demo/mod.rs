@@ -57,6 +57,9 @@ pub(crate) struct Arguments {
     /// Nothing but, at the end, one JSON object of figures
     #[arg(long)]
     json: bool,
+    /// No live lines while models are trained
+    #[arg(long)]
+    quiet: bool,
     #[command(flatten)]
     threads: Threads,
 }
@@ -120,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         workdays: World::new(arguments.seed).only(Genre::Workday),
         seed: arguments.seed,
         steps: arguments.steps,
-        quiet: arguments.json,
+        quiet: arguments.json || arguments.quiet,
         stop: listen()?,
         out: &mut out,
         figures: Figures::default(),
