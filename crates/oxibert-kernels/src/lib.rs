@@ -8,7 +8,7 @@
 //! | dropout alone | [`dropout()`] | the same |
 //! | rows of tables, chosen rows | [`embed`] | [`embed_backward`] |
 //! | attention | [`attention()`]; [`attention_to_rows`] for a step of decoding | [`attention_backward`] |
-//! | probabilities, loss | [`softmax`], [`cross_entropy`]; [`log_sum_exp`], [`top`] for a step of decoding | in the same call |
+//! | probabilities, loss | [`softmax`], [`cross_entropy`]; [`log_sum_exp`], [`top()`] for a step of decoding | in the same call |
 //! | optimizer | [`squared_norm`], [`clear`], [`scale`], [`axpy`], [`adamw`], [`lamb`] | |
 //! | the machine | [`cpu`], [`measured_peak`], [`profile`]; [`threads`], [`side_by_side`] | |
 //!

@@ -101,7 +101,7 @@ pub fn softmax(x: &mut [f32], width: usize) {
     });
 }
 
-/// The logarithm of sum e^x, which turns logits to logarithms of probabilities. Their largest is known by [`crate::top`].
+/// The logarithm of sum e^x, which turns logits to logarithms of probabilities. Their largest is known by [`crate::top()`].
 pub fn log_sum_exp(x: &[f32], largest: f32) -> f32 {
     largest + exp_sum(x, largest).ln()
 }
