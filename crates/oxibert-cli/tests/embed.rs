@@ -130,7 +130,7 @@ fn files_like(directory: &Path, ending: &str) -> Vec<std::path::PathBuf> {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_no_half_file_and_the_next_run_no_rest() {
+fn a_run_that_is_ended_leaves_no_half_file_and_the_next_run_no_rest() {
     use std::os::unix::process::ExitStatusExt;
     use std::time::{Duration, SystemTime};
     let directory = tempfile::tempdir().unwrap();
@@ -146,9 +146,10 @@ fn ctrl_c_leaves_no_half_file_and_the_next_run_no_rest() {
         assert!(child.try_wait().unwrap().is_none(), "it waits for its input");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    // Not SIGINT, which shells let programs in the background ignore.
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
     assert!(!at.join("v.npy").exists());
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     fs::File::open(&files_like(at, ".tmp")[0]).unwrap().set_modified(long_ago).unwrap();

@@ -3,7 +3,7 @@
 use crate::arch::{fma, versions};
 use crate::embedding::add_scaled;
 use crate::loss::scale_shift;
-use crate::parallel::rows_per_piece;
+use crate::parallel::{add_to, rows_per_piece};
 use crate::profile::{Kernel, time};
 use crate::team::each;
 
@@ -23,6 +23,17 @@ pub fn squared_norm(x: &[f32]) -> f64 {
 pub fn clear(x: &mut [f32]) {
     let _time = time(Kernel::Optimizer);
     each(x.chunks_mut(rows_per_piece(1)), |x| x.fill(0.0));
+}
+
+/// `to += x; x = 0`: the gradient of one half of a batch goes to that of the other.
+pub fn collect(to: &mut [f32], x: &mut [f32]) {
+    let _time = time(Kernel::Optimizer);
+    assert_eq!(to.len(), x.len(), "collect shapes");
+    let piece = rows_per_piece(1);
+    each(to.chunks_mut(piece).zip(x.chunks_mut(piece)), |(to, x)| {
+        add_to(to, x);
+        x.fill(0.0);
+    });
 }
 
 /// `x *= factor`.

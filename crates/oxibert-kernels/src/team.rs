@@ -4,6 +4,8 @@
 //! next to nothing: helpers keep looking for the next kernel for a moment before they sleep, and the caller never waits
 //! for a helper that has not begun. How many work together follows rayon's current pool, so that one setting holds for all
 //! of a program; who does which part of the work never shows in the results.
+//!
+//! Work can also be cut above the kernels, into halves that have a squad of threads each ([`halves`]).
 
 use std::any::Any;
 use std::cell::Cell;
@@ -13,6 +15,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread;
 
+use crate::gemm::{in_bf16, wants_bf16};
+
 /// How often a helper looks for the next kernel before it sleeps: some tens of microseconds.
 const LOOKS: usize = 2_000;
 /// How often the caller looks whether the helpers are done before it offers its core to others.
@@ -21,11 +25,24 @@ const PATIENCE: usize = 20_000;
 thread_local! {
     /// Whether this thread is at work for a team: what it starts meanwhile, it does alone.
     static BUSY: Cell<bool> = const { Cell::new(false) };
+    /// The squad that this thread leads, if it does.
+    static SQUAD: Cell<Option<Squad>> = const { Cell::new(None) };
+}
+
+/// The threads of one half.
+#[derive(Clone, Copy)]
+struct Squad {
+    number: usize,
+    threads: usize,
 }
 
 /// How many threads the next kernel of this thread may use.
 pub(crate) fn size() -> usize {
-    if BUSY.get() { 1 } else { rayon::current_num_threads() }
+    match SQUAD.get() {
+        _ if BUSY.get() => 1,
+        Some(squad) => squad.threads,
+        None => rayon::current_num_threads(),
+    }
 }
 
 /// Runs `work` on this thread and on up to `size() - 1` helpers at the same time; returns when all are done.
@@ -37,8 +54,10 @@ fn together(work: &(dyn Fn() + Sync)) {
     if helpers == 0 {
         return work();
     }
-    static TEAM: OnceLock<Team> = OnceLock::new();
-    TEAM.get_or_init(Team::default).run(helpers, work);
+    static ALL: OnceLock<Team> = OnceLock::new();
+    static SQUADS: [OnceLock<Team>; 2] = [const { OnceLock::new() }; 2];
+    let team = SQUAD.get().map_or(&ALL, |squad| &SQUADS[squad.number]);
+    team.get_or_init(Team::default).run(helpers, work);
 }
 
 /// Runs `f(0)`, `f(1)`, … `f(count - 1)`, begun in this order.
@@ -85,6 +104,47 @@ where
     each(items, f);
 }
 
+/// Runs `f(0)` and `f(1)`, each with half of the threads for its kernels: so the halves wait for each other once, not after every
+/// kernel. An odd number of threads is not cut: both then have all of them, one after the other.
+///
+/// What this thread wants of its products ([`in_bf16`]) holds in both.
+pub fn halves(f: impl Fn(usize) + Sync) {
+    let threads = size();
+    if !threads.is_multiple_of(2) {
+        return (0..2).for_each(f);
+    }
+    let bf16 = wants_bf16();
+    tasks(2, |number| {
+        let _role = Role::begin(false, Some(Squad { number, threads: threads / 2 }));
+        in_bf16(bf16, || f(number));
+    });
+}
+
+/// What a thread is for the time being; dropped, it is what it was before.
+struct Role {
+    busy: bool,
+    squad: Option<Squad>,
+}
+
+impl Role {
+    fn begin(busy: bool, squad: Option<Squad>) -> Self {
+        Self { busy: BUSY.replace(busy), squad: SQUAD.replace(squad) }
+    }
+}
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        BUSY.set(self.busy);
+        SQUAD.set(self.squad);
+    }
+}
+
+/// Runs a team's work on this thread: what it starts meanwhile, it does alone.
+fn busy(work: &(dyn Fn() + Sync)) {
+    let _role = Role::begin(true, SQUAD.get());
+    work();
+}
+
 /// How many threads [`side_by_side`] has.
 pub fn threads() -> usize {
     size()
@@ -123,16 +183,14 @@ impl Team {
         let mut helpers = match self.helpers.try_lock() {
             Ok(helpers) => helpers,
             Err(TryLockError::Poisoned(helpers)) => helpers.into_inner(),
-            Err(TryLockError::WouldBlock) => return work(),
+            Err(TryLockError::WouldBlock) => return busy(work),
         };
         while *helpers < wanted && self.hire(*helpers) {
             *helpers += 1;
         }
         let job = Job { work };
         self.shared.announce(&job, wanted.min(*helpers).min(0xFFFF));
-        BUSY.set(true);
-        let mine = catch_unwind(AssertUnwindSafe(work));
-        BUSY.set(false);
+        let mine = catch_unwind(AssertUnwindSafe(|| busy(work)));
         self.shared.finish();
         drop(helpers);
         let theirs = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -278,6 +336,46 @@ mod tests {
             }
         });
         assert_eq!(sum.into_inner(), 4 * 200 * 4 * 6);
+    }
+
+    #[test]
+    fn halves_have_half_of_the_threads_each() {
+        for (threads, of_half) in [(1, 1), (2, 1), (3, 3), (4, 2), (8, 4)] {
+            on_threads(threads, || {
+                let runs = [const { AtomicUsize::new(0) }; 2];
+                halves(|half| {
+                    assert_eq!(size(), of_half, "{threads} threads");
+                    tasks(10, |_| assert_eq!(size(), 1, "inside of work"));
+                    runs[half].fetch_add(1, Relaxed);
+                });
+                assert_eq!(runs.map(AtomicUsize::into_inner), [1, 1]);
+                assert_eq!(size(), threads, "afterwards");
+            });
+        }
+    }
+
+    #[test]
+    fn while_another_thread_has_the_helpers_work_is_done_alone() {
+        let team = Team::default();
+        let _taken = team.helpers.lock().unwrap();
+        let seen = AtomicUsize::new(0);
+        on_threads(3, || team.run(2, &|| _ = seen.fetch_add(size(), Relaxed)));
+        assert_eq!(seen.into_inner(), 1, "one run, by one thread");
+    }
+
+    #[test]
+    fn halves_want_what_their_caller_wants() {
+        for wanted in [false, true] {
+            on_threads(2, || in_bf16(wanted, || halves(|_| assert_eq!(wants_bf16(), wanted))));
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_half_reaches_the_caller() {
+        on_threads(4, || {
+            assert!(catch_unwind(|| halves(|half| assert!(half != 1, "the second"))).is_err());
+            assert_eq!(size(), 4);
+        });
     }
 
     #[test]

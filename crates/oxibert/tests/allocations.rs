@@ -142,7 +142,8 @@ fn of_the_transformer((normalize_before, keep): (bool, Keep)) {
     let (mut gradients, mut work) = (vec![0.0; values.len()], transformer::Work::default());
     pool(1).install(|| {
         for number in 0..6 {
-            let training = oxibert::model::Training { dropout: model.dropout(number), keep, smoothing: 0.1 };
+            let training =
+                oxibert::model::Training { dropout: model.dropout(number), keep, smoothing: 0.1, share: 1.0 };
             let allocations = counting::allocations(|| {
                 model.gradients(&values, &mut gradients, &batch, training, &mut work);
             });

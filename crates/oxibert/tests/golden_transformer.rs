@@ -42,7 +42,7 @@ fn close(what: &str, found: &[f32], expected: &[f32], tolerance: f32) {
 }
 
 fn training(keep: Keep) -> Training {
-    Training { dropout: DropoutPlan::OFF, keep, smoothing: SMOOTHING }
+    Training { dropout: DropoutPlan::OFF, keep, smoothing: SMOOTHING, share: 1.0 }
 }
 
 /// Compares values of a layout with the figures, all that learn; those that checkpoints hold the other way round are there so,

@@ -132,5 +132,5 @@ fn figure(name: &str, value: f64) -> String {
 
 /// Whether it is shown in percent.
 fn is_share(name: &str) -> bool {
-    ["accuracy", "f1", "precision", "recall"].iter().any(|end| name.ends_with(end))
+    ["accuracy", "f1", "precision", "recall", "match"].iter().any(|end| name.ends_with(end))
 }

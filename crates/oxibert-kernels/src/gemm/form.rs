@@ -37,6 +37,11 @@ pub fn in_bf16<R>(wanted: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Whether the products that this thread begins are of bfloat16 ([`in_bf16`]).
+pub(crate) fn wants_bf16() -> bool {
+    BF16.get()
+}
+
 /// Whether this processor multiplies bfloat16 faster than f32: by AMX, or by AVX512-BF16 as AMD has it (Intel's takes longer than f32).
 pub fn bf16_pays() -> bool {
     amx::tile().is_some() || (has_bf16() && !intel())
@@ -63,7 +68,7 @@ pub(super) enum Form {
 impl Form {
     /// What this thread's linear layers use now.
     pub(super) fn wanted() -> Self {
-        if BF16.get() { Self::bf16() } else { Self::Exact }
+        if wants_bf16() { Self::bf16() } else { Self::Exact }
     }
 
     /// How this processor multiplies bfloat16 best.

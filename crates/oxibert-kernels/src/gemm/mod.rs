@@ -28,6 +28,7 @@ use operand::{Left, LeftBlock, Panels, Right, Side};
 use plan::{Cut, ROWS, blocks};
 use std::ops::Range;
 
+pub(crate) use form::wants_bf16;
 pub use form::{bf16_pays, in_bf16};
 pub(crate) use lanes::{Lanes, Portable};
 

@@ -158,7 +158,7 @@ impl Mlm {
         let length = labels.len() * self.dense.inputs;
         self.transform(values, hidden, chosen, state);
         let MlmState { y, logits, d, .. } = state;
-        self.output.loss(values, gradients, &y[..length], labels, 0.0, logits, fit(d, length))
+        self.output.loss(values, gradients, &y[..length], labels, (0.0, 1.0), logits, fit(d, length))
     }
 
     /// After [`Mlm::loss`]: adds the gradient of the chosen rows to `dhidden`.

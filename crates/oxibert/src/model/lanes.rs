@@ -16,7 +16,7 @@ use crate::nn::{Numbers, fit};
 const LEAST: usize = 256;
 /// Wider matrices do not fit into the caches that lanes would read them from side by side: BERT-base, 8 x 128 tokens, was a
 /// tenth slower in lanes, while MiniLM (384) gained.
-const WIDEST: usize = 512;
+pub(crate) const WIDEST: usize = 512;
 /// Lanes for each thread: a thread that is held up leaves one to the others.
 const PER_THREAD: usize = 2;
 

@@ -33,6 +33,7 @@ pub use crate::data::Targets;
 pub use bert::{Bert, BertWork};
 pub use checkpoint::{Checkpoint, Weights};
 pub use config::{Activation, Config, PRESETS, Positions};
+pub(crate) use lanes::WIDEST as WIDEST_LANE;
 pub use names::{Block, Kind, Param, Parts};
 pub use output::TokenLoss;
 pub use pass::{DropoutPlan, Inspection, Keep, Training};

@@ -31,11 +31,11 @@ impl Output {
         logits
     }
 
-    /// The cross-entropy's figures of y [M, H] against `labels`. With `gradients`, also the backward pass of the mean, a
-    /// block of rows at a time, so that the logits of all never exist together: `dy` is written, the weight's gradient is
+    /// The cross-entropy's figures of y [M, H] against `labels`. With `gradients`, also the backward pass of a share of the
+    /// mean, a block of rows at a time, so that the logits of all never exist together: `dy` is written, the weight's gradient is
     /// added, and the bias's where it learns.
     ///
-    /// With dlogits = (softmax - smoothed onehot) / M: dW += dlogits^T y; db += column sums; dy = dlogits W.
+    /// With dlogits = (softmax - smoothed onehot) share / M: dW += dlogits^T y; db += column sums; dy = dlogits W.
     #[allow(clippy::too_many_arguments)] // a loss's inputs and outputs, each a plain value
     pub(crate) fn loss(
         &self,
@@ -43,12 +43,12 @@ impl Output {
         mut gradients: Option<&mut [f32]>,
         y: &[f32],
         labels: &[u32],
-        smoothing: f32,
+        (smoothing, share): (f32, f64),
         logits: &mut Vec<f32>,
         dy: &mut [f32],
     ) -> CrossEntropy {
         let h = self.decoder.inputs;
-        let scale = gradients.as_ref().map_or(0.0, |_| 1.0 / labels.len() as f32);
+        let scale = gradients.as_ref().map_or(0.0, |_| (share / labels.len() as f64) as f32);
         let mut total = CrossEntropy::default();
         let blocks = labels.chunks(ROWS).zip(y.chunks(ROWS * h).zip(dy.chunks_mut(ROWS * h)));
         for (labels, (y, dy)) in blocks {
@@ -75,6 +75,19 @@ pub struct TokenLoss {
     pub correct: usize,
     /// Tokens that were predicted.
     pub tokens: usize,
+}
+
+impl TokenLoss {
+    /// Of several batches together.
+    pub(crate) fn of_all(batches: impl IntoIterator<Item = Self>) -> Self {
+        let (mut sum, mut all) = (0.0, Self::default());
+        for Self { loss, correct, tokens } in batches {
+            sum += loss * tokens as f64;
+            all.correct += correct;
+            all.tokens += tokens;
+        }
+        Self { loss: sum / all.tokens.max(1) as f64, ..all }
+    }
 }
 
 impl From<CrossEntropy> for TokenLoss {

@@ -107,4 +107,6 @@ pub struct Training {
     pub keep: Keep,
     /// The share of the target that is spread over all tokens; 0.1 in the Transformer's paper.
     pub smoothing: f32,
+    /// The gradient is this many times that of the batch's mean loss: less than 1 where the batch is a part of a larger one.
+    pub share: f64,
 }

@@ -35,14 +35,14 @@ pub(crate) struct Asked<A> {
     pub(crate) answers: Vec<A>,
     /// The sum of the losses of items whose targets are known.
     pub(crate) loss: f64,
-    /// How many those are.
-    pub(crate) known: usize,
+    /// What those weigh.
+    pub(crate) known: f64,
 }
 
 /// Nothing was asked.
 impl<A> Default for Asked<A> {
     fn default() -> Self {
-        Self { answers: Vec::new(), loss: 0.0, known: 0 }
+        Self { answers: Vec::new(), loss: 0.0, known: 0.0 }
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn ask<T: Task, N: Numbers + ?Sized>(
 ) -> Asked<T::Answer> {
     let flat: Vec<&Item> = items.iter().flatten().collect();
     let mut logits: Vec<Vec<f32>> = vec![Vec::new(); flat.len()];
-    let (mut batch, mut loss, mut known) = (Batch::new(), 0.0, 0);
+    let (mut batch, mut loss, mut known) = (Batch::new(), 0.0, 0.0);
     progress.begin("asking the model", Some(flat.len() as u64), Unit::Items);
     for group in groups(&flat) {
         let asked: Vec<&Item> = group.iter().map(|&place| flat[place]).collect();
@@ -71,7 +71,7 @@ pub(crate) fn ask<T: Task, N: Numbers + ?Sized>(
         }
         if asked.iter().all(|item| item.target != Target::Unknown) {
             loss += task.loss(&asked, rows, 0.0);
-            known += asked.len();
+            known += weight(task, &asked);
         }
         progress.advance(group.len() as u64);
     }
@@ -86,6 +86,11 @@ pub(crate) fn ask<T: Task, N: Numbers + ?Sized>(
         })
         .collect();
     Asked { answers, loss, known }
+}
+
+/// What items weigh together.
+pub(crate) fn weight<T: Task>(task: &T, items: &[&Item]) -> f64 {
+    items.iter().map(|item| task.weight(item)).sum()
 }
 
 /// How many logits an item has.

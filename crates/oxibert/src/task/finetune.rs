@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::ask::{Asked, ask, encode, fill};
+use super::ask::{Asked, ask, encode, fill, weight};
+use super::halves::{Halves, Parts, dropout_seed};
 use super::{Item, Target, Task};
 use crate::data::{Batch, Order};
 use crate::model::{Config, DropoutPlan, Keep, TaskModel, TaskWork, checkpoint};
 use crate::nn::{Layout, tensors};
-use crate::random::Random;
 use crate::text::Tokenizer;
 use crate::train::{Better, Figures, Learner, Moment, Pass, Section, read_position};
 use crate::{Error, Result};
@@ -40,6 +40,12 @@ pub struct Finetune<'t, T: Task> {
     /// What was answered at the last evaluation.
     asked: Asked<T::Answer>,
     order: Order,
+    halves: Halves<Desk>,
+}
+
+/// A batch, and the memory of a pass over it.
+#[derive(Debug, Default)]
+struct Desk {
     batch: Batch,
     work: TaskWork,
 }
@@ -79,8 +85,7 @@ impl<'t, T: Task> Finetune<'t, T> {
             dev,
             dev_items,
             asked: Asked::default(),
-            batch: Batch::new(),
-            work: TaskWork::default(),
+            halves: Halves::default(),
         })
     }
 
@@ -125,8 +130,8 @@ impl<'t, T: Task> Finetune<'t, T> {
     /// Of the last evaluation.
     fn figures(&self) -> Figures {
         let mut figures = Figures::default();
-        if self.asked.known > 0 {
-            figures.add("loss", self.asked.loss, self.asked.known as f64);
+        if self.asked.known > 0.0 {
+            figures.add("loss", self.asked.loss, self.asked.known);
         }
         figures.merge(&self.task.figures(self.dev, &self.asked.answers));
         figures
@@ -147,20 +152,28 @@ impl<T: Task> Learner for Finetune<'_, T> {
     fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
         let begin = Instant::now();
         let numbers = self.next_items();
-        let Self { task, model, options, training, batch, work, .. } = self;
+        let Self { task, model, options, training, halves, .. } = self;
+        let (task, model) = (*task, &*model);
         let items: Vec<&Item> = numbers.iter().map(|&number| &training[number]).collect();
-        fill(batch, &items);
+        let tokens: Vec<usize> = items.iter().map(|item| item.tokens()).collect();
+        let weight = weight(task, &items);
+        let scale = (1.0 / weight.max(1.0)) as f32;
         let data_seconds = begin.elapsed().as_secs_f64();
-        let seed = Random::new(options.seed, "dropout", moment.pass).bits();
-        let dropout = DropoutPlan::new(model.config(), seed);
-        let scale = 1.0 / items.len() as f32;
-        let loss = model.gradients(values, gradients, batch, dropout, options.keep, work, |logits| {
-            task.loss(&items, logits, scale)
+        let parts = Parts::new(&tokens, model.config().hidden_size);
+        let told = halves.run(&parts, gradients, |part, Desk { batch, work }, gradients| {
+            let dropout =
+                DropoutPlan::new(model.config(), dropout_seed(options.seed, moment.pass, part.start));
+            let items = &items[part];
+            fill(batch, items);
+            let loss = model.gradients(values, gradients, batch, dropout, options.keep, work, |logits| {
+                task.loss(items, logits, scale)
+            });
+            (loss, 3 * model.forward_flops(batch))
         });
         let mut figures = Figures::default();
-        figures.add("loss", loss, items.len() as f64);
-        let flops = 3 * model.forward_flops(batch);
-        Pass { figures, tokens: batch.tokens() as u64, flops, data_seconds }
+        figures.add("loss", told.iter().map(|(loss, _)| loss).sum(), weight);
+        let flops = told.iter().map(|(_, flops)| flops).sum();
+        Pass { figures, tokens: tokens.iter().sum::<usize>() as u64, flops, data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {
@@ -168,7 +181,7 @@ impl<T: Task> Learner for Finetune<'_, T> {
             return None;
         }
         let examples = (self.dev, &self.dev_items[..]);
-        self.asked = ask(self.task, &self.model, values, examples, &mut self.work, &());
+        self.asked = ask(self.task, &self.model, values, examples, &mut self.halves.desk().work, &());
         Some(self.figures())
     }
 

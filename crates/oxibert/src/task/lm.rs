@@ -14,10 +14,15 @@ use super::teaching::{Speaker, TeachOptions, Teaching, losses};
 /// A causal model that learns texts.
 pub type Lm<'t> = Teaching<TextSpeaker<'t>>;
 
-/// The causal model, its vocabulary, and the texts that it is shown.
+/// The causal model and its vocabulary.
 pub struct TextSpeaker<'t> {
     model: Causal,
     tokenizer: &'t Tokenizer,
+}
+
+/// The texts that a causal model is shown, and the memory of a pass over them.
+#[derive(Debug, Default)]
+pub struct TextDesk {
     batch: TextBatch,
     work: Work,
 }
@@ -63,11 +68,11 @@ pub fn foretell<T: AsRef<str> + Sync>(
     texts: &[T],
     progress: &dyn Progress,
 ) -> Result<TokenLoss> {
-    let mut speaker = TextSpeaker::new(&checkpoint.config, tokenizer)?;
+    let speaker = TextSpeaker::new(&checkpoint.config, tokenizer)?;
     let (_, params) = checkpoint.load()?;
     let examples = encode(texts, tokenizer, &checkpoint.config);
     progress.begin("foretelling", Some(examples.len() as u64), Unit::Items);
-    let told = losses(&mut speaker, &examples, &params.values, progress);
+    let told = losses(&speaker, &examples, &params.values, &mut TextDesk::default(), progress);
     progress.end();
     Ok(told)
 }
@@ -83,12 +88,13 @@ impl<'t> TextSpeaker<'t> {
             );
             return Err(Error::setting("vocab_size", problem));
         }
-        Ok(Self { model: Causal::new(config), tokenizer, batch: TextBatch::new(), work: Work::default() })
+        Ok(Self { model: Causal::new(config), tokenizer })
     }
 }
 
 impl Speaker for TextSpeaker<'_> {
     type Example = Vec<u32>;
+    type Desk = TextDesk;
 
     fn layout(&self) -> &Layout {
         self.model.layout()
@@ -96,6 +102,14 @@ impl Speaker for TextSpeaker<'_> {
 
     /// The last token is asked for, but not given.
     fn tokens(&self, ids: &Vec<u32>) -> usize {
+        ids.len() - 1
+    }
+
+    fn width(&self) -> usize {
+        self.model.config().n_embd
+    }
+
+    fn asked(&self, ids: &Vec<u32>) -> usize {
         ids.len() - 1
     }
 
@@ -107,21 +121,27 @@ impl Speaker for TextSpeaker<'_> {
         self.model.config().flops(ids.len() - 1)
     }
 
-    fn show<'e>(&mut self, texts: impl Iterator<Item = &'e Vec<u32>>) {
-        self.batch.clear();
-        texts.for_each(|ids| self.batch.push(ids));
+    fn show<'e>(&self, texts: impl Iterator<Item = &'e Vec<u32>>, desk: &mut TextDesk) {
+        desk.batch.clear();
+        texts.for_each(|ids| desk.batch.push(ids));
     }
 
     fn dropout(&self, seed: u64) -> DropoutPlan {
         self.model.dropout(seed)
     }
 
-    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], training: Training) -> TokenLoss {
-        self.model.gradients(values, gradients, &self.batch, training, &mut self.work)
+    fn gradients(
+        &self,
+        values: &[f32],
+        gradients: &mut [f32],
+        training: Training,
+        desk: &mut TextDesk,
+    ) -> TokenLoss {
+        self.model.gradients(values, gradients, &desk.batch, training, &mut desk.work)
     }
 
-    fn evaluate(&mut self, values: &[f32]) -> TokenLoss {
-        self.model.evaluate(values, &self.batch, 0.0, &mut self.work)
+    fn evaluate(&self, values: &[f32], desk: &mut TextDesk) -> TokenLoss {
+        self.model.evaluate(values, &desk.batch, 0.0, &mut desk.work)
     }
 
     fn initial(&self, seed: u64) -> Vec<f32> {

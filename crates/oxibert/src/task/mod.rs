@@ -6,6 +6,7 @@ pub mod choose;
 pub mod classify;
 mod example;
 pub mod finetune;
+mod halves;
 pub mod lm;
 mod long;
 pub mod metrics;
@@ -44,6 +45,11 @@ pub trait Task: Sync {
     /// An example's items, as training learns and prediction reads them: the same for both. Several where a long text has
     /// several windows.
     fn items(&self, example: &Self::Example, encoder: &mut Encoder<'_>) -> Result<Vec<Item>>;
+
+    /// How much an item counts where the mean of losses is taken over several.
+    fn weight(&self, _item: &Item) -> f64 {
+        1.0
+    }
 
     /// The loss of items with known targets, summed; the logits become its gradient times `scale`, or stay as they are where
     /// that is 0. `logits` has the rows of all sequences

@@ -182,8 +182,14 @@ impl Task for Tag {
         Ok(pieces.windows(&self.long)?.into_iter().map(item).collect())
     }
 
-    /// As in `transformers`, every tagged token of a batch weighs the same, whatever sentence it stands in: the loss is the
-    /// mean over the tagged tokens, times the number of items because the sum over items is asked for.
+    /// As in `transformers`, every tagged token of a batch weighs the same, whatever sentence it stands in.
+    fn weight(&self, item: &Item) -> f64 {
+        match &item.target {
+            Target::Tags(tags) => tags.iter().filter(|&&tag| tag != UNTAGGED).count() as f64,
+            _ => 0.0,
+        }
+    }
+
     fn loss(&self, items: &[&Item], logits: &mut [f32], scale: f32) -> f64 {
         let mut tags = Vec::with_capacity(items.iter().map(|item| item.tokens()).sum());
         for item in items {
@@ -192,9 +198,7 @@ impl Task for Tag {
                 _ => tags.resize(tags.len() + item.tokens(), UNTAGGED),
             }
         }
-        let tagged = tags.iter().filter(|&&tag| tag != UNTAGGED).count();
-        let share = items.len() as f64 / tagged.max(1) as f64;
-        share * cross_entropy(logits, &tags, 0.0, scale * share as f32).loss
+        cross_entropy(logits, &tags, 0.0, scale).loss
     }
 
     fn answer(&self, example: &TaggedExample, items: &[Item], logits: &[&[f32]]) -> Tagged {

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use super::halves::{Halves, Parts, dropout_seed};
 use crate::data::{Order, by_budget};
 use crate::model::{DropoutPlan, Keep, TokenLoss, Training};
 use crate::nn::Layout;
 use crate::progress::Progress;
-use crate::random::Random;
 use crate::train::{Better, Figures, Learner, Moment, Pass, read_position};
 use crate::{Error, Result};
 
@@ -49,16 +49,24 @@ impl TeachOptions {
     }
 }
 
-/// A model that is taught to say tokens, with the batch that it is shown next.
-pub trait Speaker {
+/// A model that is taught to say tokens.
+pub trait Speaker: Sync {
     /// What it learns from, as ids.
-    type Example;
+    type Example: Sync;
+    /// A batch of them, and the memory of a pass over it.
+    type Desk: Default + Send;
 
     /// The layout of the parameters.
     fn layout(&self) -> &Layout;
 
+    /// The width of the hidden vectors.
+    fn width(&self) -> usize;
+
     /// The tokens of an example that go through the model.
     fn tokens(&self, example: &Self::Example) -> usize;
+
+    /// The tokens of an example that it is asked for.
+    fn asked(&self, example: &Self::Example) -> usize;
 
     /// The ids of an example, which tell it from others.
     fn ids<'e>(&self, example: &'e Self::Example) -> [&'e [u32]; 2];
@@ -66,19 +74,25 @@ pub trait Speaker {
     /// Floating-point operations of a forward pass over an example.
     fn flops(&self, example: &Self::Example) -> u64;
 
-    /// Makes these examples the batch.
-    fn show<'e>(&mut self, examples: impl Iterator<Item = &'e Self::Example>)
+    /// Makes these examples the desk's batch.
+    fn show<'e>(&self, examples: impl Iterator<Item = &'e Self::Example>, desk: &mut Self::Desk)
     where
         Self::Example: 'e;
 
     /// What is dropped in a step.
     fn dropout(&self, seed: u64) -> DropoutPlan;
 
-    /// Adds the gradient of the batch's mean loss.
-    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], training: Training) -> TokenLoss;
+    /// Adds the gradient of the batch's mean loss, times its share.
+    fn gradients(
+        &self,
+        values: &[f32],
+        gradients: &mut [f32],
+        training: Training,
+        desk: &mut Self::Desk,
+    ) -> TokenLoss;
 
     /// The loss of the batch, without smoothing.
-    fn evaluate(&mut self, values: &[f32]) -> TokenLoss;
+    fn evaluate(&self, values: &[f32], desk: &mut Self::Desk) -> TokenLoss;
 
     /// What else is measured at an evaluation.
     fn measure(&mut self, _values: &[f32], _figures: &mut Figures) {}
@@ -102,9 +116,10 @@ pub trait Speaker {
 pub struct Teaching<S: Speaker> {
     pub(super) speaker: S,
     options: TeachOptions,
-    training: Vec<S::Example>,
+    pub(super) training: Vec<S::Example>,
     dev: Vec<S::Example>,
     order: Order,
+    halves: Halves<S::Desk>,
 }
 
 impl<S: Speaker> Teaching<S> {
@@ -119,7 +134,7 @@ impl<S: Speaker> Teaching<S> {
             return Err(Error::setting("train", "not one example in it that the model can take"));
         }
         let order = Order::new(options.seed, training.len());
-        Ok(Self { speaker, options, training, dev, order })
+        Ok(Self { speaker, options, training, dev, order, halves: Halves::default() })
     }
 
     /// Examples that are learned from.
@@ -159,7 +174,7 @@ impl<S: Speaker> Teaching<S> {
 
     /// The next examples' numbers: as many as the budget has room for, but no more than there are. An epoch that ends within
     /// them is followed by the next.
-    fn next_examples(&mut self) -> Vec<usize> {
+    pub(super) fn next_examples(&mut self) -> Vec<usize> {
         let (mut numbers, mut tokens) = (Vec::new(), 0);
         while numbers.len() < self.training.len() {
             let number = self.order.peek();
@@ -182,27 +197,29 @@ impl<S: Speaker> Learner for Teaching<S> {
     fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
         let begin = Instant::now();
         let numbers = self.next_examples();
-        let Self { speaker, options, training, .. } = self;
-        speaker.show(numbers.iter().map(|&number| &training[number]));
+        let Self { speaker, options, training, halves, .. } = self;
+        let (speaker, TeachOptions { keep, smoothing, seed, .. }) = (&*speaker, *options);
+        let examples: Vec<&S::Example> = numbers.iter().map(|&number| &training[number]).collect();
+        let tokens: Vec<usize> = examples.iter().map(|example| speaker.tokens(example)).collect();
+        let asked =
+            |examples: &[&S::Example]| examples.iter().map(|example| speaker.asked(example)).sum::<usize>();
         let data_seconds = begin.elapsed().as_secs_f64();
-        let seed = Random::new(options.seed, "dropout", moment.pass).bits();
-        let TeachOptions { keep, smoothing, .. } = *options;
-        let how = Training { dropout: speaker.dropout(seed), keep, smoothing };
-        let loss = speaker.gradients(values, gradients, how);
+        let losses = halves.run(&Parts::new(&tokens, speaker.width()), gradients, |part, desk, gradients| {
+            let dropout = speaker.dropout(dropout_seed(seed, moment.pass, part.start));
+            let share = asked(&examples[part.clone()]) as f64 / asked(&examples) as f64;
+            speaker.show(examples[part].iter().copied(), desk);
+            speaker.gradients(values, gradients, Training { dropout, keep, smoothing, share }, desk)
+        });
         let mut figures = Figures::default();
-        add(&mut figures, &loss);
-        let sum = |count: &dyn Fn(&S::Example) -> u64| {
-            numbers.iter().map(|&number| count(&training[number])).sum::<u64>()
-        };
-        let tokens = sum(&|example| speaker.tokens(example) as u64);
-        let flops = 3 * sum(&|example| speaker.flops(example));
-        Pass { figures, tokens, flops, data_seconds }
+        add(&mut figures, &TokenLoss::of_all(losses));
+        let flops = 3 * examples.iter().map(|example| speaker.flops(example)).sum::<u64>();
+        Pass { figures, tokens: tokens.iter().sum::<usize>() as u64, flops, data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {
         let mut figures = Figures::default();
-        let Self { speaker, dev, .. } = self;
-        add(&mut figures, &losses(speaker, dev, values, &()));
+        let Self { speaker, dev, halves, .. } = self;
+        add(&mut figures, &losses(speaker, dev, values, halves.desk(), &()));
         let perplexity = figures.value("loss")?.exp();
         figures.add("perplexity", perplexity, 1.0);
         speaker.measure(values, &mut figures);
@@ -232,23 +249,20 @@ impl<S: Speaker> Learner for Teaching<S> {
 
 /// What a model says of examples, all of them together.
 pub(super) fn losses<S: Speaker>(
-    speaker: &mut S,
+    speaker: &S,
     examples: &[S::Example],
     values: &[f32],
+    desk: &mut S::Desk,
     progress: &dyn Progress,
 ) -> TokenLoss {
     let lengths: Vec<usize> = examples.iter().map(|example| speaker.tokens(example)).collect();
-    let (mut rest, mut sum, mut all) = (examples.iter(), 0.0, TokenLoss::default());
-    for run in by_budget(&lengths, EVALUATION_TOKENS, |&tokens| tokens) {
-        speaker.show(rest.by_ref().take(run.len()));
-        let TokenLoss { loss, correct, tokens } = speaker.evaluate(values);
-        sum += loss * tokens as f64;
-        all.correct += correct;
-        all.tokens += tokens;
+    let mut rest = examples.iter();
+    TokenLoss::of_all(by_budget(&lengths, EVALUATION_TOKENS, |&tokens| tokens).map(|run| {
+        speaker.show(rest.by_ref().take(run.len()), desk);
+        let loss = speaker.evaluate(values, desk);
         progress.advance(run.len() as u64);
-    }
-    all.loss = sum / all.tokens.max(1) as f64;
-    all
+        loss
+    }))
 }
 
 fn add(figures: &mut Figures, loss: &TokenLoss) {

@@ -21,7 +21,7 @@ const TRANSLATED_TOKENS: usize = 2048;
 pub type Translate<'t> = Teaching<PairSpeaker<'t>>;
 
 /// How good translations are beside their references, by a name: `("bleu", …)`.
-pub type Score<'t> = (&'static str, &'t dyn Fn(&[String], &[String]) -> f64);
+pub type Score<'t> = (&'static str, &'t (dyn Fn(&[String], &[String]) -> f64 + Sync));
 
 /// A pair of texts as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,14 +43,19 @@ pub struct Sample {
     pub translation: String,
 }
 
-/// The Transformer, its vocabulary, and the pairs that it is shown.
+/// The pairs that a Transformer is shown, and the memory of a pass over them.
+#[derive(Debug, Default)]
+pub struct PairDesk {
+    batch: PairBatch,
+    work: Work,
+}
+
+/// The Transformer and its vocabulary.
 pub struct PairSpeaker<'t> {
     model: Transformer,
     tokenizer: &'t Tokenizer,
     /// Of the targets.
     spacing: Spacing,
-    batch: PairBatch,
-    work: Work,
     /// Held-out pairs that are translated at every evaluation.
     samples: Vec<Sample>,
     score: Option<Score<'t>>,
@@ -80,8 +85,7 @@ impl<'t> Teaching<PairSpeaker<'t>> {
         let given = training.len() + dev.len();
         let [training, dev] = encoded;
         let left_out = given - training.len() - dev.len();
-        let (batch, work, samples) = (PairBatch::new(), Work::default(), Vec::new());
-        let speaker = PairSpeaker { model, tokenizer, spacing, batch, work, samples, score: None, left_out };
+        let speaker = PairSpeaker { model, tokenizer, spacing, samples: Vec::new(), score: None, left_out };
         Self::with_examples(speaker, training, dev, options)
     }
 
@@ -121,11 +125,11 @@ impl PairSpeaker<'_> {
         let texts: Vec<&str> = self.samples.iter().map(|sample| sample.source.as_str()).collect();
         let sources: Vec<Vec<u32>> =
             self.tokenizer.encode_batch(&texts).into_iter().map(|encoding| cut(encoding.ids, most)).collect();
-        let mut translations = Vec::with_capacity(sources.len());
+        let (mut translations, mut work) = (Vec::with_capacity(sources.len()), Work::default());
         for run in by_budget(&sources, TRANSLATED_TOKENS, Vec::len) {
             let mut batch = Batch::new();
             run.iter().for_each(|ids| batch.push_ids(ids));
-            let found = search(&self.model, values, &batch, &DecodeOptions::GREEDY, &mut self.work).ok()?;
+            let found = search(&self.model, values, &batch, &DecodeOptions::GREEDY, &mut work).ok()?;
             translations.extend(found.iter().map(|found| self.spacing.join(self.tokenizer, &found[0].ids)));
         }
         self.samples.iter_mut().zip(translations).for_each(|(sample, text)| sample.translation = text);
@@ -135,6 +139,7 @@ impl PairSpeaker<'_> {
 
 impl Speaker for PairSpeaker<'_> {
     type Example = EncodedPair;
+    type Desk = PairDesk;
 
     fn layout(&self) -> &Layout {
         self.model.layout()
@@ -145,6 +150,14 @@ impl Speaker for PairSpeaker<'_> {
         pair.source.len() + pair.target.len() - 1
     }
 
+    fn width(&self) -> usize {
+        self.model.config().d_model
+    }
+
+    fn asked(&self, pair: &EncodedPair) -> usize {
+        pair.target.len() - 1
+    }
+
     fn ids<'e>(&self, pair: &'e EncodedPair) -> [&'e [u32]; 2] {
         [&pair.source, &pair.target]
     }
@@ -153,21 +166,27 @@ impl Speaker for PairSpeaker<'_> {
         self.model.config().flops(pair.source.len(), pair.target.len() - 1)
     }
 
-    fn show<'e>(&mut self, pairs: impl Iterator<Item = &'e EncodedPair>) {
-        self.batch.clear();
-        pairs.for_each(|pair| self.batch.push(&pair.source, &pair.target));
+    fn show<'e>(&self, pairs: impl Iterator<Item = &'e EncodedPair>, desk: &mut PairDesk) {
+        desk.batch.clear();
+        pairs.for_each(|pair| desk.batch.push(&pair.source, &pair.target));
     }
 
     fn dropout(&self, seed: u64) -> DropoutPlan {
         self.model.dropout(seed)
     }
 
-    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], training: Training) -> TokenLoss {
-        self.model.gradients(values, gradients, &self.batch, training, &mut self.work)
+    fn gradients(
+        &self,
+        values: &[f32],
+        gradients: &mut [f32],
+        training: Training,
+        desk: &mut PairDesk,
+    ) -> TokenLoss {
+        self.model.gradients(values, gradients, &desk.batch, training, &mut desk.work)
     }
 
-    fn evaluate(&mut self, values: &[f32]) -> TokenLoss {
-        self.model.evaluate(values, &self.batch, 0.0, &mut self.work)
+    fn evaluate(&self, values: &[f32], desk: &mut PairDesk) -> TokenLoss {
+        self.model.evaluate(values, &desk.batch, 0.0, &mut desk.work)
     }
 
     fn measure(&mut self, values: &[f32], figures: &mut Figures) {

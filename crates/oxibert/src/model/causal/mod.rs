@@ -148,11 +148,11 @@ impl Causal {
 
     /// The loss of a batch; nothing is dropped and no gradient computed.
     pub fn evaluate(&self, values: &[f32], batch: &TextBatch, smoothing: f32, work: &mut Work) -> TokenLoss {
-        let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Nothing, smoothing };
+        let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Nothing, smoothing, share: 1.0 };
         self.loss(values, None, batch, training, work)
     }
 
-    /// Adds the gradient of the batch's mean loss to `gradients`, and tells the loss.
+    /// Adds the gradient of the batch's mean loss, times [`Training::share`], to `gradients`, and tells the loss.
     pub fn gradients(
         &self,
         values: &[f32],
@@ -179,10 +179,10 @@ impl Causal {
         work: &mut Work,
     ) -> TokenLoss {
         let Work { tower, logits, dhidden, .. } = work;
-        let Training { dropout, keep, smoothing } = training;
+        let Training { dropout, keep, smoothing, share } = training;
         let hidden = self.tower.forward(values, Pass::over(&batch.given, dropout, keep), tower, None);
         let dhidden = fit(dhidden, hidden.len());
-        self.output.loss(values, gradients, hidden, &batch.labels, smoothing, logits, dhidden).into()
+        self.output.loss(values, gradients, hidden, &batch.labels, (smoothing, share), logits, dhidden).into()
     }
 
     /// Ready to go on with texts.

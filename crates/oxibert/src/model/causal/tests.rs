@@ -33,7 +33,7 @@ fn batch(texts: &[Vec<u32>]) -> TextBatch {
 
 fn gradients(model: &Causal, values: &[f32], batch: &TextBatch, keep: Keep) -> (TokenLoss, Vec<f32>) {
     let mut gradients = vec![0.0; values.len()];
-    let training = Training { dropout: model.dropout(7), keep, smoothing: 0.1 };
+    let training = Training { dropout: model.dropout(7), keep, smoothing: 0.1, share: 1.0 };
     let loss = model.gradients(values, &mut gradients, batch, training, &mut Work::default());
     (loss, gradients)
 }
@@ -150,7 +150,8 @@ fn one_text_is_learned_by_heart_and_said() {
     let mut work = Work::default();
     for _ in 0..100 {
         let mut gradients = vec![0.0; params.values.len()];
-        let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0 };
+        let training =
+            Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0, share: 1.0 };
         model.gradients(&params.values, &mut gradients, &batch, training, &mut work);
         optimizer.step(&mut params.values, &gradients, 5e-3);
     }

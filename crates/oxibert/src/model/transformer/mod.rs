@@ -187,11 +187,11 @@ impl Transformer {
 
     /// The loss of a batch; nothing is dropped and no gradient computed.
     pub fn evaluate(&self, values: &[f32], batch: &PairBatch, smoothing: f32, work: &mut Work) -> TokenLoss {
-        let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Nothing, smoothing };
+        let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Nothing, smoothing, share: 1.0 };
         self.loss(values, None, batch, training, work)
     }
 
-    /// Adds the gradient of the batch's mean loss to `gradients`, and tells the loss.
+    /// Adds the gradient of the batch's mean loss, times [`Training::share`], to `gradients`, and tells the loss.
     pub fn gradients(
         &self,
         values: &[f32],
@@ -226,10 +226,10 @@ impl Transformer {
         work: &mut Work,
     ) -> TokenLoss {
         let Work { encoder, decoder, logits, dhidden, .. } = work;
-        let Training { dropout, keep, smoothing } = training;
+        let Training { dropout, keep, smoothing, share } = training;
         let hidden = self.hidden(values, batch, dropout, keep, [encoder, decoder], None);
         let dhidden = fit(dhidden, hidden.len());
-        self.output.loss(values, gradients, hidden, &batch.labels, smoothing, logits, dhidden).into()
+        self.output.loss(values, gradients, hidden, &batch.labels, (smoothing, share), logits, dhidden).into()
     }
 
     /// The decoder's last output [N, H].

@@ -74,7 +74,7 @@ fn gradients(
 }
 
 fn dropping(model: &Transformer, seed: u64, keep: Keep) -> Training {
-    Training { dropout: model.dropout(seed), keep, smoothing: 0.1 }
+    Training { dropout: model.dropout(seed), keep, smoothing: 0.1, share: 1.0 }
 }
 
 /// (L(p + ev) - L(p - ev)) / 2e beside g.v, for one parameter at a time and with dropout (which is a function of its seed).
@@ -333,7 +333,8 @@ fn one_batch_is_learned_by_heart_and_said() {
         let mut work = Work::default();
         for _ in 0..120 {
             gradients.fill(0.0);
-            let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0 };
+            let training =
+                Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0, share: 1.0 };
             model.gradients(&params.values, &mut gradients, &batch, training, &mut work);
             optimizer.step(&mut params.values, &gradients, 5e-3);
         }

@@ -287,7 +287,7 @@ fn entities_are_slices_of_the_text() {
     }
 }
 
-/// The gradient by finite differences, and the mean over the tagged tokens of all items.
+/// The gradient by finite differences; the loss is the sum over the tagged tokens of all items, which is what these weigh.
 #[test]
 fn the_gradient_is_that_of_the_loss() {
     let task = task(Long::new(16));
@@ -307,8 +307,9 @@ fn the_gradient_is_that_of_the_loss() {
         let row = &logits[5 * row..5 * row + 5];
         f64::from(row.iter().map(|x| x.exp()).sum::<f32>().ln() - row[tag])
     };
-    let mean = tagged.iter().map(row_loss).sum::<f64>() / tagged.len() as f64;
-    assert!((loss - 2.0 * mean).abs() < 1e-5, "{loss} {mean}");
+    let sum = tagged.iter().map(row_loss).sum::<f64>();
+    assert!((loss - sum).abs() < 1e-5, "{loss} {sum}");
+    assert_eq!(items.iter().map(|item| task.weight(item)).sum::<f64>(), tagged.len() as f64);
     for place in 0..logits.len() {
         let shifted = |by: f32| {
             let mut logits = logits.clone();

@@ -76,6 +76,46 @@ fn a_run_that_goes_on_is_the_run() {
     assert!(second.seek(&serde_json::json!("nowhere")).is_err());
 }
 
+/// The gradient of a first batch of so many tokens, on so many threads.
+fn gradient(config: &Config, tokenizer: &Tokenizer, tokens: usize, threads: usize) -> Vec<f32> {
+    let pairs: Vec<Pair> = std::iter::repeat_with(pairs).take(3).flatten().collect();
+    let options = TeachOptions { tokens, ..options() };
+    let mut learner = Translate::new(config, tokenizer, &pairs, &[], options).unwrap();
+    let values = learner.model().initial(1).values;
+    let mut gradients = vec![0.0; values.len()];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let pass = pool.install(|| learner.gradients(&values, &mut gradients, Moment { pass: 0, progress: 0.0 }));
+    assert!(pass.tokens as usize > tokens - 12, "the budget is used");
+    gradients
+}
+
+#[test]
+fn halves_of_a_batch_have_its_gradient_on_any_number_of_threads() {
+    let tokenizer = tokenizer();
+    let config = config(&tokenizer);
+    let dropping = Config { dropout: 0.1, ..config.clone() };
+    let alone = gradient(&dropping, &tokenizer, 600, 1);
+    for threads in [2, 3, 4] {
+        assert!(gradient(&dropping, &tokenizer, 600, threads) == alone, "{threads} threads");
+    }
+    let pairs: Vec<Pair> = std::iter::repeat_with(pairs).take(3).flatten().collect();
+    let options = TeachOptions { tokens: 600, ..options() };
+    let mut learner = Translate::new(&config, &tokenizer, &pairs, &[], options).unwrap();
+    let values = learner.model().initial(1).values;
+    let mut whole = vec![0.0; values.len()];
+    let mut batch = PairBatch::new();
+    for number in learner.next_examples() {
+        let pair = &learner.training[number];
+        batch.push(&pair.source, &pair.target);
+    }
+    let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0, share: 1.0 };
+    learner.model().gradients(&values, &mut whole, &batch, training, &mut Work::default());
+    let cut = gradient(&config, &tokenizer, 600, 2);
+    let largest = whole.iter().fold(0.0f32, |most, g| most.max(g.abs()));
+    assert!(cut != whole, "two sums instead of one");
+    assert!(cut.iter().zip(&whole).all(|(cut, whole)| (cut - whole).abs() < 1e-5 * largest));
+}
+
 #[test]
 fn it_learns_to_count_and_is_saved_as_it_is_used() {
     let tokenizer = tokenizer();
