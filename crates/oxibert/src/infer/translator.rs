@@ -18,7 +18,7 @@ use crate::model::{Inspection, Param};
 use crate::nn::frozen::Frozen;
 use crate::progress::{Progress, Unit};
 use crate::text::sentences::sentences;
-use crate::text::{Encoder, Spacing, Tokenizer};
+use crate::text::{Encoder, Spacing, Tokenizer, join_sentences};
 use crate::{Error, Result};
 
 /// Source tokens times hypotheses of a batch: enough to fill the machine, few enough to stay in its caches.
@@ -170,8 +170,8 @@ impl Translator {
     /// The best translations of each text, the best first, in the order of the texts.
     ///
     /// They do not depend on which texts are translated together, nor on the number of threads. An empty text has one empty
-    /// translation. A text that is too long for the model is cut between sentences, and within one only where that alone is
-    /// too long; its parts are translated one by one and joined.
+    /// translation. A text that is too long for the model is translated sentence by sentence, and a sentence in pieces only where that alone is
+    /// too long; its parts are joined.
     pub fn translate<T: AsRef<str> + Sync>(
         &self,
         texts: &[T],
@@ -264,7 +264,7 @@ impl Translator {
             let found = || parts.iter().map(|part| &part.found[rank]);
             let texts: Vec<String> = found().map(|one| self.decode(&one.ids)).collect();
             Translation {
-                text: texts.join(" "),
+                text: join_sentences(&texts),
                 score: found().map(|one| one.score).sum::<f64>() / parts.len() as f64,
                 tokens: found().flat_map(|one| self.names(&one.ids)).collect(),
                 parts: parts.len(),
@@ -310,7 +310,8 @@ impl Translator {
     }
 }
 
-/// A text's ids; in several parts of at most `room` where it has more; none where it has none.
+/// A text's ids; in several parts of at most `room` where it has more; none where it has none. The parts are its sentences, which is what
+/// models have learned to translate, and pieces of those that are too long by themselves.
 fn cut(text: &str, room: usize, encoder: &mut Encoder<'_>) -> Vec<Vec<u32>> {
     let ids = encoder.pieces(text).ids;
     if ids.len() <= room {
@@ -318,12 +319,7 @@ fn cut(text: &str, room: usize, encoder: &mut Encoder<'_>) -> Vec<Vec<u32>> {
     }
     let mut parts: Vec<Vec<u32>> = Vec::new();
     for sentence in sentences(text) {
-        for piece in encoder.pieces(sentence).ids.chunks(room) {
-            match parts.last_mut() {
-                Some(part) if part.len() + piece.len() <= room => part.extend_from_slice(piece),
-                _ => parts.push(piece.to_vec()),
-            }
-        }
+        parts.extend(encoder.pieces(sentence).ids.chunks(room).map(<[u32]>::to_vec));
     }
     parts
 }

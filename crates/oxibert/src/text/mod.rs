@@ -39,6 +39,7 @@ pub use familiar::Familiar;
 pub use normalize::Span;
 pub use persist::TOKENIZER_FILES;
 pub use rules::{Compat, Rules};
+pub(crate) use spacing::join_sentences;
 pub use spacing::{SPACING_FILE, Spacing};
 pub use tokenizer::{Encoder, SpecialIds, Tokenizer, WindowEncodings};
 pub use vocab::{CONTINUATION, SPECIAL_TOKENS, Vocab};

@@ -133,6 +133,25 @@ impl Kinds {
     }
 }
 
+/// Sentences one after the other, with a blank between them unless the one before ends in Chinese.
+pub(crate) fn join_sentences(sentences: &[String]) -> String {
+    let ends_chinese =
+        |text: &String| text.chars().next_back().is_some_and(|c| is_chinese(c) || is_full_width(c));
+    let mut joined = String::new();
+    for sentence in sentences.iter().filter(|sentence| !sentence.is_empty()) {
+        if !joined.is_empty() && !ends_chinese(&joined) {
+            joined.push(' ');
+        }
+        joined.push_str(sentence);
+    }
+    joined
+}
+
+/// Marks as wide as an ideograph.
+fn is_full_width(c: char) -> bool {
+    matches!(c, '\u{FF01}'..='\u{FF60}')
+}
+
 /// Ideographs, which stand side by side.
 fn is_chinese(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
@@ -157,6 +176,15 @@ mod tests {
         "漢字。漢字漢字。",
         "Ein \"Mann\" 3.5 3.5 3,5 innen",
     ];
+
+    #[test]
+    fn sentences_stand_apart_unless_they_are_chinese() {
+        let join =
+            |sentences: &[&str]| join_sentences(&sentences.iter().map(|&s| s.to_owned()).collect::<Vec<_>>());
+        assert_eq!(join(&["Ein Mann.", "", "¿Qué?", "Sí"]), "Ein Mann. ¿Qué? Sí");
+        assert_eq!(join(&["漢字。", "漢字！", "漢"]), "漢字。漢字！漢");
+        assert_eq!(join(&[]), "");
+    }
 
     #[test]
     fn blanks_come_back() {

@@ -80,7 +80,7 @@ fn bfloat16_is_near_and_does_not_depend_on_neighbours() {
 }
 
 #[test]
-fn long_texts_are_cut_between_sentences() {
+fn long_texts_are_cut_into_sentences() {
     let tokenizer = tokenizer();
     let mut encoder = tokenizer.encoder();
     let ids = |text: &str| tokenizer.encoder().pieces(text).ids;
@@ -91,8 +91,12 @@ fn long_texts_are_cut_between_sentences() {
         parts,
         [ids("The cat sat on a mat."), ids("A dog ran."), long[..10].to_vec(), long[10..].to_vec()]
     );
-    let joined = cut(text, 16, &mut encoder);
-    assert_eq!(joined[0], ids("The cat sat on a mat. A dog ran."));
+    let whole = cut(text, 16, &mut encoder);
+    assert_eq!(
+        whole,
+        [&ids("The cat sat on a mat.")[..], &ids("A dog ran."), &long],
+        "each by itself, though two would fit"
+    );
     assert_eq!(cut("the cat", 2, &mut encoder).len(), 1);
     assert!(cut(" ", 2, &mut encoder).is_empty());
 }
