@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use oxibert::data::Batch;
-use oxibert::model::{Checkpoint, DropoutPlan, Head, Keep, TaskModel, TaskWork, Weights};
+use oxibert::model::{Checkpoint, DropoutPlan, Head, Keep, TaskModel, TaskStep, TaskWork, Weights};
 use oxibert::nn::Params;
 use oxibert_kernels::{IGNORE, cross_entropy};
 use serde_json::Value;
@@ -36,8 +36,9 @@ fn close(what: &str, found: &[f32], expected: &[f32]) {
     assert!(off <= TOLERANCE, "{what}: off by {off:e}, allowed {TOLERANCE:e}");
 }
 
-/// Logits, loss and gradients of one head; `loss` turns logits into the mean loss's gradient.
-fn compare(name: &str, head: Head, loss: impl Fn(&mut [f32], &Batch) -> f64) {
+/// Logits, loss and gradients of one head; `loss` turns logits into the mean loss's gradient. It reads those of all rows, or of
+/// `asked` alone.
+fn compare(name: &str, head: Head, asked: &[u32], loss: impl Fn(&mut [f32], &Batch) -> f64) {
     let figures = Weights::open(&golden("tasks.safetensors")).unwrap();
     let figure = |key: &str| figures.tensor(&format!("{name}.{key}")).unwrap().data.into_owned();
     let Checkpoint { config, weights } = Checkpoint::open(&golden("model.safetensors")).unwrap();
@@ -49,12 +50,11 @@ fn compare(name: &str, head: Head, loss: impl Fn(&mut [f32], &Batch) -> f64) {
     }
     let (batch, mut work) = (batch(), TaskWork::default());
     close(&format!("{name} logits"), model.logits(&values, &batch, &mut work), &figure("logits"));
-    for keep in [Keep::Everything, Keep::Inputs] {
+    let asked = [None, Some(asked)].into_iter().filter(|asked| *asked != Some(&[]));
+    for (asked, keep) in asked.flat_map(|asked| [(asked, Keep::Everything), (asked, Keep::Inputs)]) {
         let mut gradients = vec![0.0; values.len()];
-        let found =
-            model.gradients(&values, &mut gradients, &batch, DropoutPlan::OFF, keep, &mut work, |logits| {
-                loss(logits, &batch)
-            });
+        let step = TaskStep { batch: &batch, asked, dropout: DropoutPlan::OFF, keep };
+        let found = model.gradients(&values, &mut gradients, step, &mut work, |logits| loss(logits, &batch));
         close(&format!("{name} loss"), &[found as f32], &figure("loss"));
         for (param, range) in layout.iter() {
             close(
@@ -68,30 +68,32 @@ fn compare(name: &str, head: Head, loss: impl Fn(&mut [f32], &Batch) -> f64) {
 
 #[test]
 fn classes() {
-    compare("sequence", Head::Sequence(3), |logits, _| {
+    compare("sequence", Head::Sequence(3), &[], |logits, _| {
         cross_entropy(logits, &[0, 1, 2, 0], 0.0, 0.25).loss / 4.0
     });
 }
 
 #[test]
 fn tags() {
-    compare("tokens", Head::Tokens(5), |logits, batch| {
-        let tag = |row: usize, at: usize| if at.is_multiple_of(3) { IGNORE } else { ((row + at) % 5) as u32 };
-        let labels: Vec<u32> = batch
-            .offsets
-            .windows(2)
-            .enumerate()
-            .flat_map(|(row, ends)| (0..ends[1] - ends[0]).map(move |at| tag(row, at)))
-            .collect();
-        let asked = labels.iter().filter(|&&label| label != IGNORE).count();
-        cross_entropy(logits, &labels, 0.0, 1.0 / asked as f32).loss / asked as f64
+    let tag = |row: usize, at: usize| if at.is_multiple_of(3) { IGNORE } else { ((row + at) % 5) as u32 };
+    let labels: Vec<u32> = batch()
+        .offsets
+        .windows(2)
+        .enumerate()
+        .flat_map(|(row, ends)| (0..ends[1] - ends[0]).map(move |at| tag(row, at)))
+        .collect();
+    let asked: Vec<u32> =
+        (0..).zip(&labels).filter(|&(_, &label)| label != IGNORE).map(|(row, _)| row).collect();
+    compare("tokens", Head::Tokens(5), &asked, |logits, _| {
+        let count = asked.len();
+        cross_entropy(logits, &labels, 0.0, 1.0 / count as f32).loss / count as f64
     });
 }
 
 #[test]
 fn spans() {
     let places = [[1, 4], [0, 0], [3, 9], [2, 2]];
-    compare("span", Head::Span, |logits, batch| {
+    compare("span", Head::Span, &[], |logits, batch| {
         let mut sum = 0.0;
         for (ends, places) in batch.offsets.windows(2).zip(places) {
             let rows = &mut logits[2 * ends[0]..2 * ends[1]];
@@ -107,7 +109,7 @@ fn spans() {
 
 #[test]
 fn choices() {
-    compare("choice", Head::Sequence(1), |logits, _| {
+    compare("choice", Head::Sequence(1), &[], |logits, _| {
         logits
             .chunks_exact_mut(2)
             .zip([1, 0])

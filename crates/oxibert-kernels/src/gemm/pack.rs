@@ -91,6 +91,12 @@ const SQUARE: usize = 8;
 /// A panel of lines of `width`, of which `cols` columns lie as rows, `stride` apart: `to` gets them turned, in squares where they fit.
 pub(crate) fn transpose(from: &[f32], stride: usize, cols: usize, to: &mut [f32], width: usize) {
     let depth = to.len() / width;
+    #[cfg(target_arch = "x86_64")]
+    if crate::arch::isa() >= crate::arch::Isa::Avx512 && x86::turns_whole(cols, depth) {
+        assert!(cols <= width && from.len() >= (cols - 1) * stride + depth);
+        // SAFETY: the processor has AVX-512, and the lengths were checked.
+        return unsafe { x86::turn_whole(from, stride, cols, to, width) };
+    }
     let whole = depth / SQUARE * SQUARE;
     for j in (0..cols).step_by(SQUARE) {
         for k in (0..whole).step_by(SQUARE) {
@@ -136,6 +142,95 @@ fn turn(from: &[f32], stride: usize, rows: usize, to: &mut [f32], width: usize) 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
+
+    /// Floats of a register of AVX-512: the side of its squares.
+    const WIDE: usize = 16;
+    /// The rows of a panel of the left-hand side, for which a square of three quarters is compiled.
+    const LEFT: usize = 12;
+
+    /// Whether a panel is made of whole squares, or of one narrow square after the other.
+    pub(super) fn turns_whole(cols: usize, depth: usize) -> bool {
+        depth.is_multiple_of(WIDE) && cols > 0 && (cols.is_multiple_of(WIDE) || cols == LEFT)
+    }
+
+    /// A panel that [`turns_whole`], a cache line of each row at a time.
+    ///
+    /// # Safety
+    /// `cols` rows as long as the depth must be readable in `from`, and `to` have lines of at least `cols`.
+    #[target_feature(enable = "avx512f")]
+    pub(super) unsafe fn turn_whole(from: &[f32], stride: usize, cols: usize, to: &mut [f32], width: usize) {
+        let depth = to.len() / width;
+        for j in (0..cols).step_by(WIDE) {
+            for k in (0..depth).step_by(WIDE) {
+                // SAFETY: the caller vouches for the rows and the lines.
+                unsafe {
+                    let (from, to) = (from.as_ptr().add(j * stride + k), to.as_mut_ptr().add(k * width + j));
+                    match cols {
+                        LEFT => turn_square::<LEFT>(from, stride, to, width),
+                        _ => turn_square::<WIDE>(from, stride, to, width),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Turns `ROWS` (at most 16) x 16 floats: fours within the quarters of the registers as in [`turn`], then the quarters.
+    ///
+    /// # Safety
+    /// `ROWS` lines of 16 floats must be readable at `from`, 16 lines of `ROWS` floats writable at `to`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn turn_square<const ROWS: usize>(from: *const f32, stride: usize, to: *mut f32, width: usize) {
+        let mut rows = [_mm512_setzero_ps(); WIDE];
+        for (r, row) in rows.iter_mut().enumerate().take(ROWS) {
+            // SAFETY: the caller vouches for the lines.
+            *row = unsafe { _mm512_loadu_ps(from.add(r * stride)) };
+        }
+        // fours[g][c], quarter q: column 4 q + c of the rows 4 g .. 4 g + 4.
+        let mut fours = [[_mm512_setzero_ps(); 4]; 4];
+        for (fours, rows) in fours.iter_mut().zip(rows.as_chunks::<4>().0) {
+            let [a, b, c, d] = *rows;
+            let (low, low2) = (_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
+            let (high, high2) = (_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
+            *fours = [
+                _mm512_shuffle_ps::<0x44>(low, low2),
+                _mm512_shuffle_ps::<0xEE>(low, low2),
+                _mm512_shuffle_ps::<0x44>(high, high2),
+                _mm512_shuffle_ps::<0xEE>(high, high2),
+            ];
+        }
+        let [f, g, h, i] = fours;
+        for c in 0..4 {
+            let even = [_mm512_shuffle_f32x4::<0x88>(f[c], g[c]), _mm512_shuffle_f32x4::<0x88>(h[c], i[c])];
+            let odd = [_mm512_shuffle_f32x4::<0xDD>(f[c], g[c]), _mm512_shuffle_f32x4::<0xDD>(h[c], i[c])];
+            let quarters = [
+                _mm512_shuffle_f32x4::<0x88>(even[0], even[1]),
+                _mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]),
+                _mm512_shuffle_f32x4::<0xDD>(even[0], even[1]),
+                _mm512_shuffle_f32x4::<0xDD>(odd[0], odd[1]),
+            ];
+            for (q, line) in quarters.into_iter().enumerate() {
+                // SAFETY: the caller vouches for the lines.
+                unsafe { store_first::<ROWS>(to.add((4 * q + c) * width), line) };
+            }
+        }
+    }
+
+    /// Stores the first `ROWS` floats.
+    ///
+    /// # Safety
+    /// They must be writable at `to`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn store_first<const ROWS: usize>(to: *mut f32, line: __m512) {
+        // SAFETY: the caller vouches for the place.
+        unsafe {
+            match ROWS {
+                WIDE => _mm512_storeu_ps(to, line),
+                _ => _mm512_mask_storeu_ps(to, ((1u32 << ROWS) - 1) as __mmask16, line),
+            }
+        }
+    }
 
     /// Turns `ROWS` (at most 8) x 8 floats: pairs, then fours, then halves of the registers change places.
     ///
@@ -211,6 +306,31 @@ mod x86 {
                     _mm_store_ss(to.add(2), _mm_movehl_ps(line, line));
                 }
                 _ => (),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::noise;
+
+    #[test]
+    fn panels_are_turned_whatever_their_size() {
+        for width in [4, 6, 8, 12, 16, 32] {
+            for cols in 1..=width {
+                for depth in [1, 7, 8, 16, 33, 48] {
+                    let stride = depth + 3;
+                    let from = noise(cols * stride, 1);
+                    let mut to = vec![9.0; depth * width];
+                    transpose(&from, stride, cols, &mut to, width);
+                    let want = |at: usize| match at % width {
+                        col if col < cols => from[col * stride + at / width],
+                        _ => 9.0,
+                    };
+                    assert!((0..to.len()).all(|at| to[at] == want(at)), "{cols} of {width}, depth {depth}");
+                }
             }
         }
     }

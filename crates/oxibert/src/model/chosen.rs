@@ -1,6 +1,7 @@
 //! The encoder where only some rows of its output are read: in training, and where sequences are classified.
 //!
-//! Heads read little of the last block's output: the first token of each sequence and, in pretraining, the masked tokens.
+//! Heads do not read all of the last block's output: the first token of each sequence, in pretraining the masked tokens, in
+//! tagging the first piece of each word.
 //! The last block's keys and values need all rows below; its queries, the rest of its attention and its feed-forward layer
 //! go over the rows that are read alone. So it is attention of the chosen rows over a memory, as in a decoder.
 //! What comes out is the same as the whole encoder's, for less: with 15 % of the rows, a third of the last block.
@@ -83,7 +84,7 @@ impl ChosenRows {
         self.below.freeze(blocks.min(below));
     }
 
-    /// Ids to the last layer's output at the first token of every sequence and at `rows`: see [`ChosenState::read`].
+    /// Ids to the last layer's output at `rows`, in any order: see [`ChosenState::read`].
     pub(crate) fn forward(
         &self,
         values: &[f32],
@@ -105,7 +106,7 @@ impl ChosenRows {
         lanes: &mut Lanes,
         state: &mut ChosenState,
     ) {
-        state.last.choose(batch, std::iter::empty());
+        state.last.choose(batch, batch.firsts());
         let hidden = lanes.forward(&self.below, numbers, batch);
         self.finish(numbers, hidden, batch, DropoutPlan::OFF, &mut state.last);
     }
@@ -168,10 +169,10 @@ fn sequences<'s>(offsets: &'s [usize], hidden: &'s [f32], batch: &'s Batch) -> S
 }
 
 impl Last {
-    /// Chooses the first row of every sequence, and these.
+    /// Chooses these rows; a sequence may have none.
     fn choose(&mut self, batch: &Batch, rows: impl Iterator<Item = u32>) {
         self.rows.clear();
-        self.rows.extend(batch.firsts().chain(rows));
+        self.rows.extend(rows);
         self.rows.sort_unstable();
         self.rows.dedup();
         let Self { rows, offsets, .. } = self;
@@ -186,6 +187,11 @@ impl ChosenState {
         let place = |row| self.last.rows.binary_search(&row).expect("only chosen rows are read") as u32;
         places.clear();
         places.extend(rows.map(place));
+    }
+
+    /// The rows that were chosen, in order, each once.
+    pub(crate) fn rows(&self) -> &[u32] {
+        &self.last.rows
     }
 
     /// The chosen rows of the last layer's output [R, H], after a forward pass.
@@ -218,16 +224,16 @@ mod tests {
             whole.forward(&values[..], &batch, DropoutPlan::OFF, Keep::Nothing, &mut activations, None);
         let mut state = ChosenState::default();
         let step = Step { batch: &batch, dropout: DropoutPlan::OFF, keep: Keep::Everything };
-        // Out of order, twice, and a first token that is chosen anyway.
-        ChosenRows::new(&layout, &config).forward(&values, step, [14, 3, 6, 3].into_iter(), &mut state);
-        assert_eq!(state.last.rows, [0, 3, 5, 6, 14]);
-        assert_eq!(state.last.offsets, [0, 2, 3, 5]);
+        // Out of order, twice, and none of the second sequence.
+        ChosenRows::new(&layout, &config).forward(&values, step, [14, 3, 6, 3, 0].into_iter(), &mut state);
+        assert_eq!(state.last.rows, [0, 3, 6, 14]);
+        assert_eq!(state.last.offsets, [0, 2, 2, 4]);
         let h = config.hidden_size;
         for (read, &row) in state.read().chunks_exact(h).zip(&state.last.rows) {
             assert_eq!(read, &whole[row as usize * h..][..h], "row {row}");
         }
         let mut places = Vec::new();
         state.places([14, 0].into_iter(), &mut places);
-        assert_eq!(places, [4, 0]);
+        assert_eq!(places, [3, 0]);
     }
 }

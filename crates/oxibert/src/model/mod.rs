@@ -39,4 +39,4 @@ pub use output::TokenLoss;
 pub use pass::{DropoutPlan, Inspection, Keep, Training};
 pub use positions::{sinusoid_halves, sinusoids};
 pub use pretraining::{Losses, Pretraining, Work};
-pub use task::{Head, TaskModel, TaskWork};
+pub use task::{Head, TaskModel, TaskStep, TaskWork};

@@ -146,7 +146,7 @@ impl Pretraining {
     ) -> Losses {
         let Work { chosen, pooler, mlm, nsp, firsts, masked, .. } = work;
         let all = || targets.masked.iter().copied();
-        self.chosen.forward(values, Step { batch, dropout, keep }, all(), chosen);
+        self.chosen.forward(values, Step { batch, dropout, keep }, batch.firsts().chain(all()), chosen);
         chosen.places(all(), masked);
         chosen.places(batch.firsts(), firsts);
         let read = chosen.read();

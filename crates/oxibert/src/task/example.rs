@@ -19,6 +19,14 @@ impl Item {
     pub fn tokens(&self) -> usize {
         self.sequences.iter().map(Encoding::len).sum()
     }
+
+    /// Whether the loss reads what the model says of this token, where it says something of every token.
+    pub fn asks(&self, token: usize) -> bool {
+        match &self.target {
+            Target::Tags(tags) => tags.get(token).is_some_and(|&tag| tag != UNTAGGED),
+            _ => true,
+        }
+    }
 }
 
 /// What the model should say about an item.

@@ -6,10 +6,10 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::ask::{Asked, ask, encode, fill, weight};
-use super::halves::{Halves, Parts, dropout_seed};
+use super::halves::{Halves, Parts};
 use super::{Item, Target, Task};
 use crate::data::{Batch, Order};
-use crate::model::{Config, DropoutPlan, Keep, TaskModel, TaskWork, checkpoint};
+use crate::model::{Config, DropoutPlan, Keep, TaskModel, TaskStep, TaskWork, checkpoint};
 use crate::nn::{Layout, tensors};
 use crate::text::Tokenizer;
 use crate::train::{Better, Figures, Learner, Moment, Pass, Section, read_position};
@@ -47,6 +47,8 @@ pub struct Finetune<'t, T: Task> {
 #[derive(Debug, Default)]
 struct Desk {
     batch: Batch,
+    /// The tokens of the batch whose logits the loss reads.
+    asked: Vec<u32>,
     work: TaskWork,
 }
 
@@ -160,15 +162,15 @@ impl<T: Task> Learner for Finetune<'_, T> {
         let scale = (1.0 / weight.max(1.0)) as f32;
         let data_seconds = begin.elapsed().as_secs_f64();
         let parts = Parts::new(&tokens, model.config().hidden_size);
-        let told = halves.run(&parts, gradients, |part, Desk { batch, work }, gradients| {
-            let dropout =
-                DropoutPlan::new(model.config(), dropout_seed(options.seed, moment.pass, part.start));
-            let items = &items[part];
-            fill(batch, items);
-            let loss = model.gradients(values, gradients, batch, dropout, options.keep, work, |logits| {
-                task.loss(items, logits, scale)
-            });
-            (loss, 3 * model.forward_flops(batch))
+        let told = halves.run(&parts, gradients, |part, Desk { batch, asked, work }, gradients| {
+            let dropout = DropoutPlan::new(model.config(), part.dropout_seed(options.seed, moment.pass));
+            let items: Vec<&Item> = part.places.iter().map(|&place| items[place]).collect();
+            fill(batch, &items);
+            fill_asked(asked, &items);
+            let step = TaskStep { batch, asked: Some(asked), dropout, keep: options.keep };
+            let loss =
+                model.gradients(values, gradients, step, work, |logits| task.loss(&items, logits, scale));
+            (loss, 3 * model.forward_flops(step))
         });
         let mut figures = Figures::default();
         figures.add("loss", told.iter().map(|(loss, _)| loss).sum(), weight);
@@ -213,6 +215,13 @@ fn check_frozen(config: &Config, blocks: usize) -> Result<()> {
     }
     let problem = format!("{blocks} layers, but the model has {}", config.num_hidden_layers);
     Err(Error::setting("freeze", problem))
+}
+
+/// Makes `asked` the tokens of these items, one after the other, that the loss asks for.
+fn fill_asked(asked: &mut Vec<u32>, items: &[&Item]) {
+    asked.clear();
+    let tokens = items.iter().flat_map(|item| (0..item.tokens()).map(|token| item.asks(token)));
+    asked.extend((0..).zip(tokens).filter_map(|(row, asks)| asks.then_some(row)));
 }
 
 /// Refuses what the model has no table row for, before anything is trained.

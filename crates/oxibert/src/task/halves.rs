@@ -1,11 +1,11 @@
 //! A training pass in two halves: half of the threads take half of a batch through the whole model, forward and backward, and
 //! meet the others at the end only.
 //!
-//! Threads that share every kernel wait for the slowest after each of them, some hundred times in a pass. Where a batch is cut
-//! follows from the batch alone, and each half has gradients of its own until the second's are added to the first's: so the
-//! bits are the same for any number of threads.
+//! Threads that share every kernel wait for the slowest after each of them, some hundred times in a pass. What belongs to which
+//! half follows from the batch alone, and each half has gradients of its own until the second's are added to the first's: so
+//! the bits are the same for any number of threads.
 
-use std::ops::Range;
+use std::cmp::Reverse;
 use std::sync::{Mutex, PoisonError};
 
 use oxibert_kernels::{collect, halves, zeros};
@@ -30,26 +30,27 @@ impl<D: Send> Halves<D> {
         &mut self.desks[0]
     }
 
-    /// Runs `f` for each part of a batch, which adds the part's gradient to the gradients that it is given.
+    /// Runs `f` for each part of a batch, given as its examples' numbers. `f` adds the part's gradient to the gradients that it
+    /// is given.
     pub(super) fn run<R: Send>(
         &mut self,
         parts: &Parts,
         gradients: &mut [f32],
-        f: impl Fn(Range<usize>, &mut D, &mut [f32]) -> R + Sync,
+        f: impl Fn(&Part, &mut D, &mut [f32]) -> R + Sync,
     ) -> Vec<R> {
         let [first, second] = &mut self.desks;
-        let Some(cut) = parts.cut else { return vec![f(0..parts.count, first, gradients)] };
+        let Some(other) = &parts.second else { return vec![f(&parts.first, first, gradients)] };
         if self.second.len() != gradients.len() {
             self.second = zeros(gradients.len());
         }
         let both = [
-            Mutex::new((0..cut, first, &mut *gradients, None)),
-            Mutex::new((cut..parts.count, second, &mut self.second[..], None)),
+            Mutex::new((&parts.first, first, &mut *gradients, None)),
+            Mutex::new((other, second, &mut self.second[..], None)),
         ];
         halves(|half| {
             let mut place = both[half].lock().unwrap_or_else(PoisonError::into_inner);
             let (part, desk, gradients, result) = &mut *place;
-            *result = Some(f(part.clone(), desk, gradients));
+            *result = Some(f(part, desk, gradients));
         });
         let results = both.map(|place| place.into_inner().unwrap_or_else(PoisonError::into_inner).3);
         collect(gradients, &mut self.second);
@@ -60,67 +61,115 @@ impl<D: Send> Halves<D> {
 /// How the examples of a batch are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parts {
-    count: usize,
-    /// The first example of the second half.
-    cut: Option<usize>,
+    first: Part,
+    second: Option<Part>,
+}
+
+/// Some examples of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Their places in the batch, in order.
+    pub(super) places: Vec<usize>,
+    /// What tells its dropout from the other part's.
+    purpose: &'static str,
 }
 
 impl Parts {
     /// For examples of so many tokens each, and a model whose hidden vectors have this width. What is small, or reads matrices
     /// that fill the caches, is not cut.
     pub(super) fn new(tokens: &[usize], width: usize) -> Self {
-        let (count, all) = (tokens.len(), tokens.iter().sum::<usize>());
-        // The example that reaches over the middle goes where less of it lies on the other side.
-        let nearest = |cut: usize| (2 * tokens[..cut].iter().sum::<usize>()).abs_diff(all);
-        let cut = (1..count).min_by_key(|&cut| nearest(cut));
-        let fits = all >= 2 * LEAST && width <= WIDEST_LANE;
-        Self { count, cut: cut.filter(|&cut| fits && 2 * nearest(cut) <= all) }
+        let part = |places, purpose| Part { places, purpose };
+        let all: usize = tokens.iter().sum();
+        let [first, second] = balance(tokens);
+        let of_second: usize = second.iter().map(|&place| tokens[place]).sum();
+        let alike = 4 * of_second >= all;
+        if all >= 2 * LEAST && width <= WIDEST_LANE && alike {
+            let second = Some(part(second, "dropout of the second half"));
+            return Self { first: part(first, "dropout"), second };
+        }
+        Self { first: part((0..tokens.len()).collect(), "dropout"), second: None }
     }
 }
 
-/// What is dropped in a pass over the part of a batch that begins with example `first`: halves drop independently.
-pub(super) fn dropout_seed(seed: u64, pass: u64, first: usize) -> u64 {
-    let purpose = if first == 0 { "dropout" } else { "dropout of the second half" };
-    Random::new(seed, purpose, pass).bits()
+/// Two sets of examples with about as many tokens each, the first with more if with any: the longest first, each goes where
+/// fewer are. A half that has less to do waits for the other.
+fn balance(tokens: &[usize]) -> [Vec<usize>; 2] {
+    let mut order: Vec<usize> = (0..tokens.len()).collect();
+    order.sort_by_key(|&place| Reverse(tokens[place]));
+    let (mut halves, mut sums) = ([Vec::new(), Vec::new()], [0, 0]);
+    for place in order {
+        let lighter = usize::from(sums[1] < sums[0]);
+        halves[lighter].push(place);
+        sums[lighter] += tokens[place];
+    }
+    if sums[1] > sums[0] {
+        halves.swap(0, 1);
+    }
+    halves.iter_mut().for_each(|half| half.sort_unstable());
+    halves
+}
+
+impl Part {
+    /// What is dropped in a pass over it: halves drop independently.
+    pub(super) fn dropout_seed(&self, seed: u64, pass: u64) -> u64 {
+        Random::new(seed, self.purpose, pass).bits()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn places(tokens: &[usize], width: usize) -> [Vec<usize>; 2] {
+        let Parts { first, second } = Parts::new(tokens, width);
+        [first.places, second.map_or(Vec::new(), |part| part.places)]
+    }
+
     #[test]
-    fn batches_are_cut_near_the_middle() {
-        let cut = |tokens: &[usize]| Parts::new(tokens, 128).cut;
-        assert_eq!(cut(&[256, 256]), Some(1));
-        assert_eq!(cut(&[100, 100, 300, 100]), Some(2));
-        assert_eq!(cut(&[100, 100, 300, 150, 30]), Some(2));
-        assert_eq!(cut(&[100, 400, 100, 100]), Some(2));
+    fn halves_have_about_as_many_tokens() {
+        let halves = |tokens: &[usize]| places(tokens, 128);
+        assert_eq!(halves(&[256, 256]), [[0], [1]]);
+        assert_eq!(halves(&[100, 100, 300, 100]), [vec![2], vec![0, 1, 3]]);
+        assert_eq!(halves(&[100, 100, 300, 150, 30]), [vec![0, 1, 3], vec![2, 4]]);
+        assert_eq!(halves(&[400, 100, 100, 100]), [vec![0], vec![1, 2, 3]]);
+        let many: Vec<usize> = (0..32).map(|place| 10 + place * 7 % 23).collect();
+        let sums = halves(&many).map(|half| half.iter().map(|&place| many[place]).sum::<usize>());
+        assert!(sums[0] - sums[1] <= 1 && sums[0] + sums[1] == many.iter().sum::<usize>(), "{sums:?}");
     }
 
     #[test]
     fn what_does_not_pay_is_not_cut() {
-        let cut = |tokens: &[usize], width| Parts::new(tokens, width).cut;
-        assert_eq!(cut(&[], 128), None);
-        assert_eq!(cut(&[5000], 128), None);
-        assert_eq!(cut(&[256, 255], 128), None, "too few tokens");
-        assert_eq!(cut(&[256, 256], 768), None, "too wide a model");
-        assert_eq!(cut(&[900, 100], 128), None, "the halves would be too unlike");
+        let whole = |tokens: &[usize], width| places(tokens, width) == [(0..tokens.len()).collect(), vec![]];
+        assert!(whole(&[], 128));
+        assert!(whole(&[5000], 128));
+        assert!(whole(&[256, 255], 128), "too few tokens");
+        assert!(whole(&[256, 256], 768), "too wide a model");
+        assert!(whole(&[900, 100], 128), "the halves would be too unlike");
     }
 
     #[test]
     fn gradients_of_both_halves_are_added() {
         let mut halves = Halves::<u32>::default();
+        let parts = Parts::new(&[300, 300, 300, 250, 250], 128);
         for _ in 0..2 {
             let mut gradients = vec![1.0; 3];
-            let results = halves.run(&Parts { count: 5, cut: Some(2) }, &mut gradients, |part, desk, g| {
+            let results = halves.run(&parts, &mut gradients, |part, desk, g| {
                 *desk += 1;
-                g[part.len() - 2] += 10.0;
-                part
+                g[part.places.len() - 2] += 10.0;
+                part.places.clone()
             });
-            assert_eq!(results, [0..2, 2..5]);
+            assert_eq!(results, [vec![1, 3, 4], vec![0, 2]]);
             assert_eq!(gradients, [11.0, 11.0, 1.0]);
         }
         assert_eq!(halves.desks, [2, 2]);
         assert_eq!(halves.second, [0.0; 3]);
+    }
+
+    #[test]
+    fn halves_drop_independently() {
+        let Parts { first, second } = Parts::new(&[256, 256], 128);
+        let second = second.expect("two halves");
+        assert_ne!(first.dropout_seed(42, 7), second.dropout_seed(42, 7));
+        assert_eq!(first.dropout_seed(42, 7), Parts::new(&[5], 128).first.dropout_seed(42, 7));
     }
 }

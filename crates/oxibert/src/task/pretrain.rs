@@ -155,7 +155,9 @@ impl Learner for Pretrain<'_> {
         let losses = model.gradients(values, gradients, batch, targets, dropout, options.keep, work);
         let mut figures = Figures::default();
         add(&mut figures, &losses, batch, targets, options.examples.objective);
-        let (tokens, flops) = (batch.tokens() as u64, flops(model.config(), batch, targets));
+        // Backward takes twice as many as forward.
+        let (tokens, flops) =
+            (batch.tokens() as u64, 3 * model.config().flops_of_pretraining(batch, targets));
         Pass { figures, tokens, flops, data_seconds }
     }
 
@@ -326,10 +328,4 @@ fn add(figures: &mut Figures, losses: &Losses, batch: &Batch, targets: &Targets,
     figures.add("mlm_accuracy", losses.mlm_correct as f64, masked);
     figures.add(loss, losses.nsp * pairs, pairs);
     figures.add(accuracy, losses.nsp_correct as f64, pairs);
-}
-
-/// The matrix products of a step; backward takes twice as many as forward.
-fn flops(config: &Config, batch: &Batch, targets: &Targets) -> u64 {
-    3 * (config.flops_of_chosen(batch, &targets.masked)
-        + config.mlm_flops_per_token() * targets.masked.len() as u64)
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::halves::{Halves, Parts, dropout_seed};
+use super::halves::{Halves, Parts};
 use crate::data::{Order, by_budget};
 use crate::model::{DropoutPlan, Keep, TokenLoss, Training};
 use crate::nn::Layout;
@@ -205,9 +205,10 @@ impl<S: Speaker> Learner for Teaching<S> {
             |examples: &[&S::Example]| examples.iter().map(|example| speaker.asked(example)).sum::<usize>();
         let data_seconds = begin.elapsed().as_secs_f64();
         let losses = halves.run(&Parts::new(&tokens, speaker.width()), gradients, |part, desk, gradients| {
-            let dropout = speaker.dropout(dropout_seed(seed, moment.pass, part.start));
-            let share = asked(&examples[part.clone()]) as f64 / asked(&examples) as f64;
-            speaker.show(examples[part].iter().copied(), desk);
+            let dropout = speaker.dropout(part.dropout_seed(seed, moment.pass));
+            let own: Vec<&S::Example> = part.places.iter().map(|&place| examples[place]).collect();
+            let share = asked(&own) as f64 / asked(&examples) as f64;
+            speaker.show(own.into_iter(), desk);
             speaker.gradients(values, gradients, Training { dropout, keep, smoothing, share }, desk)
         });
         let mut figures = Figures::default();

@@ -135,10 +135,7 @@ impl Workload {
     /// Backward takes twice as many as forward, of the head of predicted tokens too. What the last block need not do for
     /// rows that no head reads does not count.
     pub(super) fn training_flops(&self, config: &Config) -> u64 {
-        let of = |(batch, targets): (&Batch, &Targets)| {
-            config.flops_of_chosen(batch, &targets.masked)
-                + config.mlm_flops_per_token() * targets.masked.len() as u64
-        };
+        let of = |(batch, targets)| config.flops_of_pretraining(batch, targets);
         3 * self.batches.iter().zip(&self.targets).map(of).sum::<u64>()
     }
 }

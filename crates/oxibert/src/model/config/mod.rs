@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub(super) use fields::{Fields, Keys, configured, parse_object, read_object, save_object};
 
 use super::names::{self, Parts};
-use crate::data::Batch;
+use crate::data::{Batch, Targets};
 use crate::{Error, Result};
 
 /// The presets' names, small to large.
@@ -200,16 +200,25 @@ impl Config {
         lengths.map(|length| self.flops_per_token(length) * length as u64).sum()
     }
 
-    /// Floating-point operations of a training step's forward pass over a batch, where heads read `rows` alone besides the
-    /// first token of each sequence: the last block does little more than keys and values for the others.
-    pub fn flops_of_chosen(&self, batch: &Batch, rows: &[u32]) -> u64 {
+    /// Floating-point operations of a training step's forward pass over a batch, where heads read `rows` alone (each once, in
+    /// any order): the last block does little more than keys and values for the others.
+    pub(crate) fn flops_of_chosen(&self, batch: &Batch, rows: impl Iterator<Item = u32>) -> u64 {
         let [hidden, inner] = [self.hidden_size, self.intermediate_size].map(|n| n as u64);
-        let skipped = |ends: &[usize]| {
-            let read = rows.iter().filter(|&&row| (ends[0] + 1..ends[1]).contains(&(row as usize))).count();
-            let (length, others) = ((ends[1] - ends[0]) as u64, (ends[1] - ends[0] - 1 - read) as u64);
-            2 * others * (2 * hidden * hidden + 2 * hidden * inner + 2 * length * hidden)
-        };
-        self.flops_of(batch) - batch.offsets.windows(2).map(skipped).sum::<u64>()
+        let of_row =
+            |length: usize| 2 * (2 * hidden * hidden + 2 * hidden * inner + 2 * length as u64 * hidden);
+        let length = |sequence: usize| batch.offsets[sequence + 1] - batch.offsets[sequence];
+        let sequence_of = |row: u32| batch.offsets.partition_point(|&begin| begin <= row as usize) - 1;
+        let all: u64 = (0..batch.sequences()).map(length).map(|length| length as u64 * of_row(length)).sum();
+        let read: u64 = rows.map(|row| of_row(length(sequence_of(row)))).sum();
+        self.flops_of(batch) - all + read
+    }
+
+    /// Floating-point operations of pretraining's forward pass over a batch, the MLM head's among them.
+    pub fn flops_of_pretraining(&self, batch: &Batch, targets: &Targets) -> u64 {
+        let is_first = |row: u32| batch.offsets.binary_search(&(row as usize)).is_ok();
+        let others = targets.masked.iter().copied().filter(|&row| !is_first(row));
+        self.flops_of_chosen(batch, batch.firsts().chain(others))
+            + self.mlm_flops_per_token() * targets.masked.len() as u64
     }
 
     /// Floating-point operations of the MLM head's forward pass, per predicted token.

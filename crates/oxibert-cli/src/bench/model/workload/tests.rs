@@ -35,10 +35,10 @@ fn batches_of_a_file_stay_and_their_places_become_places_of_the_batch() {
     assert_eq!((workload.batches.len(), workload.largest()), (2, 0));
     let config = config();
     let masked = 3 * config.mlm_flops_per_token();
-    let chosen =
-        |number: usize| config.flops_of_chosen(&workload.batches[number], &workload.targets[number].masked);
-    assert_eq!(workload.training_flops(&config), 3 * (chosen(0) + chosen(1) + masked));
-    assert!(chosen(0) + chosen(1) < workload.forward_flops(&config));
+    let of =
+        |number: usize| config.flops_of_pretraining(&workload.batches[number], &workload.targets[number]);
+    assert_eq!(workload.training_flops(&config), 3 * (of(0) + of(1)));
+    assert!(of(0) + of(1) < workload.forward_flops(&config) + masked, "the last block reads some rows only");
 }
 
 #[test]
