@@ -1,7 +1,11 @@
 //! Puts operands into the order in which the tiles read them: panels of a few columns, line after line.
 
+use super::micro::{LINE, prefetch};
 use crate::arch::versions;
 use crate::matrix::Mat;
+
+/// Lines that are asked for ahead of those that are copied.
+const AHEAD: usize = 4;
 
 /// Panels that are filled side by side: more would evict each other from the first-level cache.
 const TOGETHER: usize = 8;
@@ -69,6 +73,8 @@ fn copy_panels<const W: usize>(from: &[f32], stride: usize, depth: usize, to: &m
         let cols = to.len() / depth;
         for k in 0..depth {
             let line = &from[k * stride + group * TOGETHER * W..][..cols];
+            let ahead = line.as_ptr().wrapping_add(AHEAD * stride);
+            (0..cols).step_by(LINE).for_each(|at| prefetch::<false>(ahead.wrapping_add(at)));
             for (panel, line) in line.chunks_exact(W).enumerate() {
                 to[(panel * depth + k) * W..][..W].copy_from_slice(line);
             }
@@ -141,6 +147,7 @@ fn turn(from: &[f32], stride: usize, rows: usize, to: &mut [f32], width: usize) 
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    use super::super::micro::prefetch;
     use std::arch::x86_64::*;
 
     /// Floats of a register of AVX-512: the side of its squares.
@@ -165,6 +172,8 @@ mod x86 {
                 // SAFETY: the caller vouches for the rows and the lines.
                 unsafe {
                     let (from, to) = (from.as_ptr().add(j * stride + k), to.as_mut_ptr().add(k * width + j));
+                    // The rows behind these come next, from afar, and in an order that the processor does not guess.
+                    (WIDE..2 * WIDE).for_each(|row| prefetch::<false>(from.wrapping_add(row * stride)));
                     match cols {
                         LEFT => turn_square::<LEFT>(from, stride, to, width),
                         _ => turn_square::<WIDE>(from, stride, to, width),

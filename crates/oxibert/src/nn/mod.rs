@@ -8,9 +8,11 @@ pub(crate) mod attention;
 pub(crate) mod feed_forward;
 pub(crate) mod frozen;
 pub(crate) mod linear;
+mod live;
 pub mod params;
 pub(crate) mod sub_layer;
 
+pub use live::Live;
 pub use params::{Layout, Params, tensors};
 
 pub(crate) use linear::{Linear, NormPlace, Numbers};

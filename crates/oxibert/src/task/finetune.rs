@@ -10,7 +10,7 @@ use super::halves::{Halves, Parts};
 use super::{Item, Target, Task};
 use crate::data::{Batch, Order};
 use crate::model::{Config, DropoutPlan, Keep, TaskModel, TaskStep, TaskWork, checkpoint};
-use crate::nn::{Layout, tensors};
+use crate::nn::{Layout, Live, tensors};
 use crate::text::Tokenizer;
 use crate::train::{Better, Figures, Learner, Moment, Pass, Section, read_position};
 use crate::{Error, Result};
@@ -162,7 +162,9 @@ impl<T: Task> Learner for Finetune<'_, T> {
         let scale = (1.0 / weight.max(1.0)) as f32;
         let data_seconds = begin.elapsed().as_secs_f64();
         let parts = Parts::new(&tokens, model.config().hidden_size);
-        let told = halves.run(&parts, gradients, |part, Desk { batch, asked, work }, gradients| {
+        let ids = items.iter().flat_map(|item| &item.sequences).flat_map(|sequence| &sequence.ids);
+        let live = Live::of_tokens(model.layout(), ids.copied());
+        let told = halves.run(&parts, gradients, &live, |part, Desk { batch, asked, work }, gradients| {
             let dropout = DropoutPlan::new(model.config(), part.dropout_seed(options.seed, moment.pass));
             let items: Vec<&Item> = part.places.iter().map(|&place| items[place]).collect();
             fill(batch, &items);
@@ -175,7 +177,8 @@ impl<T: Task> Learner for Finetune<'_, T> {
         let mut figures = Figures::default();
         figures.add("loss", told.iter().map(|(loss, _)| loss).sum(), weight);
         let flops = told.iter().map(|(_, flops)| flops).sum();
-        Pass { figures, tokens: tokens.iter().sum::<usize>() as u64, flops, data_seconds }
+        let tokens = tokens.iter().sum::<usize>() as u64;
+        Pass { figures, tokens, flops, live: Some(live), data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {
@@ -232,4 +235,37 @@ fn check_items<'i>(config: &Config, items: impl Iterator<Item = &'i Item>) -> Re
         config.check_batch(&batch)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::labelled::TaggedExample;
+    use crate::nn::Params;
+    use crate::task::Long;
+    use crate::task::tag::{Tag, Unit, Words};
+    use crate::text::Vocab;
+
+    /// What both halves add to the gradient lies where it is said to lie.
+    #[test]
+    fn gradients_are_zero_where_they_are_not_live() {
+        let tokens = "[PAD] [UNK] [CLS] [SEP] [MASK] john ##son lives in ber ##lin never seen .";
+        let tokenizer = Tokenizer::uncased(Vocab::from_tokens(tokens.split(' ')).unwrap()).unwrap();
+        let text = "johnson lives in berlin .";
+        let tags = ["B-PER", "O", "O", "B-LOC", "O"].map(str::to_owned).to_vec();
+        let words = Words::of(text, Unit::Words);
+        let examples = vec![TaggedExample { text: text.to_owned(), words, tags, line: 1 }; 64];
+        let (task, _) = Tag::learn(&examples, Long::new(16)).unwrap();
+        let config = Config::preset("tiny", 14).unwrap();
+        let options = FinetuneOptions { batch: 64, seed: 1, frozen: None, keep: Keep::Everything };
+        let mut learner = Finetune::new(&task, &config, &tokenizer, &examples, &[], options).unwrap();
+        let values = Params::new(learner.layout().clone(), learner.model().config(), 1).values;
+        let mut gradients = vec![0.0; values.len()];
+        let pass = learner.gradients(&values, &mut gradients, Moment { pass: 0, progress: 0.0 });
+        assert!(pass.tokens >= 512, "two halves");
+        let live = pass.live.expect("not all of the vocabulary is in the batch");
+        live.ranges().for_each(|range| gradients[range].fill(0.0));
+        assert!(gradients.iter().all(|&gradient| gradient == 0.0));
+        assert!(live.ranges().map(|range| range.len()).sum::<usize>() < gradients.len());
+    }
 }

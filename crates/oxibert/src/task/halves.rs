@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use oxibert_kernels::{collect, halves, zeros};
 
 use crate::model::WIDEST_LANE;
+use crate::nn::Live;
 use crate::random::Random;
 
 /// Tokens of a half at least: fewer rows do not pay for gradients of their own.
@@ -31,11 +32,12 @@ impl<D: Send> Halves<D> {
     }
 
     /// Runs `f` for each part of a batch, given as its examples' numbers. `f` adds the part's gradient to the gradients that it
-    /// is given.
+    /// is given; it must not write beyond `live`.
     pub(super) fn run<R: Send>(
         &mut self,
         parts: &Parts,
         gradients: &mut [f32],
+        live: &Live,
         f: impl Fn(&Part, &mut D, &mut [f32]) -> R + Sync,
     ) -> Vec<R> {
         let [first, second] = &mut self.desks;
@@ -53,7 +55,7 @@ impl<D: Send> Halves<D> {
             *result = Some(f(part, desk, gradients));
         });
         let results = both.map(|place| place.into_inner().unwrap_or_else(PoisonError::into_inner).3);
-        collect(gradients, &mut self.second);
+        live.ranges().for_each(|range| collect(&mut gradients[range.clone()], &mut self.second[range]));
         results.into_iter().map(|result| result.expect("both halves were run")).collect()
     }
 }
@@ -153,7 +155,7 @@ mod tests {
         let parts = Parts::new(&[300, 300, 300, 250, 250], 128);
         for _ in 0..2 {
             let mut gradients = vec![1.0; 3];
-            let results = halves.run(&parts, &mut gradients, |part, desk, g| {
+            let results = halves.run(&parts, &mut gradients, &Live::all(3), |part, desk, g| {
                 *desk += 1;
                 g[part.places.len() - 2] += 10.0;
                 part.places.clone()

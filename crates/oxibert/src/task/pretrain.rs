@@ -158,7 +158,7 @@ impl Learner for Pretrain<'_> {
         // Backward takes twice as many as forward.
         let (tokens, flops) =
             (batch.tokens() as u64, 3 * model.config().flops_of_pretraining(batch, targets));
-        Pass { figures, tokens, flops, data_seconds }
+        Pass { figures, tokens, flops, live: None, data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::halves::{Halves, Parts};
 use crate::data::{Order, by_budget};
 use crate::model::{DropoutPlan, Keep, TokenLoss, Training};
-use crate::nn::Layout;
+use crate::nn::{Layout, Live};
 use crate::progress::Progress;
 use crate::train::{Better, Figures, Learner, Moment, Pass, read_position};
 use crate::{Error, Result};
@@ -204,7 +204,9 @@ impl<S: Speaker> Learner for Teaching<S> {
         let asked =
             |examples: &[&S::Example]| examples.iter().map(|example| speaker.asked(example)).sum::<usize>();
         let data_seconds = begin.elapsed().as_secs_f64();
-        let losses = halves.run(&Parts::new(&tokens, speaker.width()), gradients, |part, desk, gradients| {
+        let parts = Parts::new(&tokens, speaker.width());
+        let live = Live::all(gradients.len());
+        let losses = halves.run(&parts, gradients, &live, |part, desk, gradients| {
             let dropout = speaker.dropout(part.dropout_seed(seed, moment.pass));
             let own: Vec<&S::Example> = part.places.iter().map(|&place| examples[place]).collect();
             let share = asked(&own) as f64 / asked(&examples) as f64;
@@ -214,7 +216,7 @@ impl<S: Speaker> Learner for Teaching<S> {
         let mut figures = Figures::default();
         add(&mut figures, &TokenLoss::of_all(losses));
         let flops = 3 * examples.iter().map(|example| speaker.flops(example)).sum::<u64>();
-        Pass { figures, tokens: tokens.iter().sum::<usize>() as u64, flops, data_seconds }
+        Pass { figures, tokens: tokens.iter().sum::<usize>() as u64, flops, live: None, data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Doctor, Figures};
-use crate::nn::Layout;
+use crate::nn::{Layout, Live};
 use crate::{Error, Result};
 
 /// Where a run stands when a pass begins.
@@ -27,6 +27,8 @@ pub struct Pass {
     pub tokens: u64,
     /// Floating-point operations of the matrix products.
     pub flops: u64,
+    /// Where the batch's gradient may differ from zero, if not everywhere.
+    pub live: Option<Live>,
     /// Seconds that went into making the batch.
     pub data_seconds: f64,
 }

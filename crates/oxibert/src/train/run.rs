@@ -18,6 +18,7 @@ use super::{
     Begin, Better, Doctor, Evaluation, Event, Figures, Learner, Moment, Optimizer, Schedule, Step, Store,
     Stored, Watcher,
 };
+use crate::nn::Live;
 use crate::{Error, Result};
 
 /// A checkpoint is written at least this often, whatever the settings: a lost quarter of an hour is too much.
@@ -118,6 +119,8 @@ pub struct Run<'r> {
     learner: &'r mut dyn Learner,
     values: Vec<f32>,
     gradients: Vec<f32>,
+    /// Where they may differ from zero.
+    live: Live,
     optimizer: Optimizer,
     schedule: Schedule,
     options: RunOptions,
@@ -171,6 +174,7 @@ impl<'r> Run<'r> {
     ) -> Self {
         Self {
             gradients: zeros(values.len()),
+            live: Live::default(),
             learner,
             values,
             optimizer,
@@ -277,7 +281,7 @@ impl<'r> Run<'r> {
     fn take_step(&mut self) -> Result<()> {
         let start = Instant::now();
         let (progress, lr) = (self.progress(), self.rate());
-        clear(&mut self.gradients);
+        std::mem::take(&mut self.live).ranges().for_each(|range| clear(&mut self.gradients[range]));
         let mut done =
             Done { lr, gradient_norm: 0.0, figures: Figures::default(), tokens: 0, flops: 0, seconds: 0.0 };
         let passes = u64::from(self.options.accumulate.max(1));
@@ -289,9 +293,11 @@ impl<'r> Run<'r> {
             done.tokens += pass.tokens;
             done.flops += pass.flops;
             self.data_seconds += pass.data_seconds;
+            self.live.join(pass.live.unwrap_or_else(|| Live::all(self.values.len())));
         }
         let scale = 1.0 / passes as f32;
-        done.gradient_norm = self.optimizer.step_scaled(&mut self.values, &self.gradients, lr as f32, scale);
+        let Self { optimizer, values, gradients, live, .. } = self;
+        done.gradient_norm = optimizer.step_scaled(values, gradients, live, lr as f32, scale);
         self.step += 1;
         self.check_norm(done.gradient_norm)?;
         done.seconds = start.elapsed().as_secs_f64();

@@ -18,6 +18,8 @@ struct Toy {
     batches: u64,
     /// From this batch on, gradients are no numbers.
     sick_from: u64,
+    /// Whether a batch teaches a quarter of the numbers only; then also whether it says so.
+    sparse: Option<bool>,
     evaluations: Cell<u64>,
 }
 
@@ -25,7 +27,8 @@ impl Toy {
     fn new() -> Self {
         let param =
             Param { name: "x".to_owned(), shape: vec![8], block: Block::Embeddings, kind: Kind::Weight };
-        Self { layout: Layout::new(vec![param]), batches: 0, sick_from: u64::MAX, evaluations: Cell::new(0) }
+        let layout = Layout::new(vec![param]);
+        Self { layout, batches: 0, sick_from: u64::MAX, sparse: None, evaluations: Cell::new(0) }
     }
 }
 
@@ -38,14 +41,21 @@ impl Learner for Toy {
         let mut random = Random::new(1, "toy", self.batches ^ moment.pass << 32);
         self.batches += 1;
         let mut loss = 0.0;
-        for (value, gradient) in values.iter().zip(gradients) {
+        let (batch, sparse) = (self.batches as usize, self.sparse);
+        let is_taught = |place: usize| sparse.is_none() || place % 4 == batch % 4;
+        for (place, (value, gradient)) in values.iter().zip(gradients).enumerate() {
+            if !is_taught(place) {
+                continue;
+            }
             let distance = f64::from(*value) - 1.0 - 0.1 * random.unit();
             loss += distance * distance;
             *gradient += if self.batches > self.sick_from { f32::NAN } else { 2.0 * distance as f32 };
         }
         let mut figures = Figures::default();
         figures.add("loss", loss, 1.0);
-        Pass { figures, tokens: 8, flops: 16, data_seconds: 0.0 }
+        let taught = (0..values.len()).filter(|&place| is_taught(place)).map(|place| place..place + 1);
+        let live = (sparse == Some(true)).then(|| Live::of_sorted(taught));
+        Pass { figures, tokens: 8, flops: 16, live, data_seconds: 0.0 }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {
@@ -156,6 +166,22 @@ fn run(
     }
     let result = run.consult(Doctor::new(DoctorOptions::default())).watch(&mut notes).train(&stop);
     (result, notes.said)
+}
+
+#[test]
+fn zeros_that_are_passed_over_change_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let values = |sparse: bool, accumulate: u32| {
+        let mut toy = Toy { sparse: Some(sparse), ..Toy::new() };
+        let options = RunOptions { accumulate, ..options(20) };
+        let path = directory.path().join(format!("{sparse} {accumulate}"));
+        run(&path, &mut toy, options, u64::MAX).0.unwrap().1
+    };
+    for accumulate in [1, 2, 5] {
+        let all = values(false, accumulate);
+        assert!(all.iter().all(|&value| value != 0.0));
+        assert_eq!(values(true, accumulate), all, "{accumulate} batches a step");
+    }
 }
 
 #[test]
