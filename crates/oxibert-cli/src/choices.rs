@@ -177,6 +177,19 @@ impl Threads {
     }
 }
 
+/// How a verb that works for a while goes about it, and what it says meanwhile and at the end.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Manner {
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+    /// No progress, no notes and no summary
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// What came out, as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// A checkpoint directory of a model that says tokens. The hub is not asked: such models there have no WordPiece vocabulary.
 pub(crate) fn directory(model: &str) -> Result<&Path> {
     let path = Path::new(model);

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use oxibert::task::Task as _;
 use serde_json::{Map, Value, json};
 
-use crate::choices::Threads;
+use crate::choices::Manner;
 use crate::output::{remark, results};
 use crate::progress::Bars;
 use crate::tasks::{Job, LongFlags, Tasks, Work, open, say};
@@ -27,8 +27,13 @@ Examples:
   oxibert evaluate translate --model en-de --data test.en test.de
   oxibert evaluate lm --model teller --data dev.txt
 
-The figures are those of the official scorers: accuracy, f1 (of the second of two classes), macro_f1, matthews; pearson,
-spearman; entity_f1; exact_match, answer_f1. All are shares of 1; bleu and chrf of translations are of 100.")]
+The figures are those of the official scorers, as shares of 1:
+  classify   accuracy, f1 (of the second of two classes), macro_f1, matthews; of several labels: accuracy (all
+             of them right), f1 (micro), macro_f1; of numbers: pearson, spearman, mean_squared_error
+  tag        entity_f1, entity_precision, entity_recall, accuracy
+  answer     exact_match, answer_f1
+  choose     accuracy
+bleu and chrf of translations are of 100.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -54,13 +59,7 @@ pub(crate) struct Verb {
     #[command(flatten)]
     long: LongFlags,
     #[command(flatten)]
-    threads: Threads,
-    /// No progress and no notes
-    #[arg(long)]
-    quiet: bool,
-    /// One JSON object
-    #[arg(long)]
-    json: bool,
+    manner: Manner,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -75,14 +74,14 @@ struct Evaluate;
 
 impl Work<Verb> for Evaluate {
     fn work<J: Job>(self, job: &J, verb: &Verb) -> Result<()> {
-        verb.threads.install()?;
+        verb.manner.threads.install()?;
         let predictor = open(job, &verb.model, &verb.long)?;
         let data = job.read(&verb.data, true)?;
-        say(&verb.data, &data.notes, verb.quiet);
+        say(&verb.data, &data.notes, verb.manner.quiet);
         ensure!(!data.examples.is_empty(), "{}: no examples in it", verb.data.display());
         job.remarks(predictor.task(), &data.examples).iter().for_each(|text| remark(format_args!("{text}")));
         let begin = Instant::now();
-        let answers = predictor.answers(&data.examples, &Bars::new(verb.quiet))?;
+        let answers = predictor.answers(&data.examples, &Bars::new(verb.manner.quiet))?;
         let seconds = begin.elapsed().as_secs_f64();
         let mut figures: Map<String, Value> = Map::new();
         let scores = predictor.task().figures(&data.examples, &answers);
@@ -90,7 +89,7 @@ impl Work<Verb> for Evaluate {
         figures.insert("count".to_owned(), json!(data.examples.len()));
         figures.insert("seconds".to_owned(), json!(seconds));
         let mut out = results();
-        if verb.json {
+        if verb.manner.json {
             writeln!(out, "{}", Value::Object(figures))?;
         } else {
             for (name, value) in scores.iter() {

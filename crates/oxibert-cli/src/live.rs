@@ -15,7 +15,7 @@ use oxibert::Result;
 use oxibert::train::{Begin, Event, Step, Watcher};
 
 use self::line::{Moment, bar, figures, folded, plain};
-use crate::numbers::{duration, grouped};
+use crate::numbers::{duration, grouped, steps};
 use crate::table;
 
 /// Plain lines come at most so often.
@@ -145,7 +145,7 @@ impl Live {
             bar.set_message("");
         }
         let word = if complete { "done" } else { "stopped" };
-        self.say(&format!("{word} after {} steps, {}", grouped(step), duration(elapsed)));
+        self.say(&format!("{word} after {}, {}", steps(step), duration(elapsed)));
         if let Screen::Terminal(bar) = &self.screen {
             bar.finish_and_clear();
         }

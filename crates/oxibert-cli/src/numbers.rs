@@ -23,6 +23,11 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
+/// `1 step`, `2,000 steps`.
+pub(crate) fn steps(number: u64) -> String {
+    format!("{} {}", grouped(number), if number == 1 { "step" } else { "steps" })
+}
+
 /// `45 s`, `12 min`, `3 h 05 min`, `2 days 4 h`: how long something takes.
 pub(crate) fn duration(seconds: f64) -> String {
     let minutes = (seconds / 60.0).round() as u64;
@@ -79,6 +84,11 @@ mod tests {
     fn thousands_are_set_apart() {
         let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
         cases.iter().for_each(|(number, expected)| assert_eq!(grouped(*number), *expected));
+    }
+
+    #[test]
+    fn one_step_is_no_steps() {
+        assert_eq!([1, 0, 2000].map(steps), ["1 step", "0 steps", "2,000 steps"]);
     }
 
     #[test]

@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use oxibert::infer::Predictor;
+use oxibert::progress::{Progress as _, Unit};
 use serde_json::json;
 
 use crate::choices::{Threads, inputs};
 use crate::lines::{Sink, as_they_arrive};
 use crate::output::{remark, results};
+use crate::progress::{Bars, has_room};
 use crate::tasks::{Answer, BadLine, Example, Job, LongFlags, Tasks, Work, open};
 
 /// Inputs that are answered together, at most.
@@ -47,6 +49,9 @@ pub(crate) struct Verb {
     /// One JSON object per input
     #[arg(long)]
     json: bool,
+    /// No progress and no notes
+    #[arg(long)]
+    quiet: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -59,12 +64,16 @@ impl Work<Verb> for Predict {
     fn work<J: Job>(self, job: &J, verb: &Verb) -> Result<()> {
         verb.threads.install()?;
         let predictor = open(job, &verb.model, &verb.long)?;
-        let mut stream = Stream { job, predictor: &predictor, json: verb.json, bad: 0 };
+        let bars = Bars::new(!has_room(verb.quiet, false));
+        bars.begin("answering", None, Unit::Items);
+        let mut stream = Stream { job, predictor: &predictor, json: verb.json, bars: &bars, bad: 0 };
         let (task, files) = (predictor.task(), inputs(&verb.files));
         let read =
             |send: &mut Sink<'_, Next<J>>| files.iter().try_for_each(|path| job.each(task, path, send));
-        as_they_arrive(TOGETHER, read, |together| stream.answer(together))?;
-        if stream.bad > 0 {
+        let done = as_they_arrive(TOGETHER, read, |together| stream.answer(together));
+        bars.end();
+        done?;
+        if stream.bad > 0 && !verb.quiet {
             let lines = if stream.bad == 1 { "line" } else { "lines" };
             remark(format_args!("note: {} {lines} could not be answered", stream.bad));
         }
@@ -77,6 +86,7 @@ struct Stream<'p, J: Job> {
     job: &'p J,
     predictor: &'p Predictor<J::Task>,
     json: bool,
+    bars: &'p Bars,
     bad: usize,
 }
 
@@ -110,6 +120,7 @@ impl<J: Job> Stream<'_, J> {
             };
             writeln!(out, "{line}")?;
         }
+        self.bars.advance(answers.len() as u64);
         Ok(out.flush()?)
     }
 

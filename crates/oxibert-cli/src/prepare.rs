@@ -15,7 +15,7 @@ use oxibert::data::{Boundary, DocumentOptions, Documents, Format, files};
 use serde_json::json;
 
 use self::warnings::warnings;
-use crate::choices::{Threads, TokenizerChoice, note_case};
+use crate::choices::{Manner, TokenizerChoice, note_case};
 use crate::output::{remark, results};
 use crate::progress::Bars;
 
@@ -61,13 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    threads: Threads,
-    /// No progress bars, no summary and no warnings
-    #[arg(long)]
-    quiet: bool,
-    /// The summary as one JSON object
-    #[arg(long)]
-    json: bool,
+    manner: Manner,
 }
 
 /// `--format`.
@@ -128,14 +122,14 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    arguments.threads.install()?;
+    arguments.manner.threads.install()?;
     files::check_dir(&arguments.out, arguments.force)?;
     let documents = Documents::open(&arguments.files, &arguments.reading())?;
     let tokenizer = arguments.tokenizer.load()?;
-    if !arguments.quiet {
+    if !arguments.manner.quiet {
         note_case(&tokenizer);
     }
-    let (options, bars) = (arguments.preparing(), Bars::new(arguments.quiet));
+    let (options, bars) = (arguments.preparing(), Bars::new(arguments.manner.quiet));
     let start = Instant::now();
     let prepared = prepare(&documents, &tokenizer, &options, &arguments.out, arguments.force, &bars)?;
     report(arguments, &prepared, start.elapsed().as_secs_f64())
@@ -144,16 +138,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn report(arguments: &Arguments, prepared: &Prepared, seconds: f64) -> Result<()> {
     let warnings = warnings(prepared);
     let mut out = results();
-    if arguments.json {
+    if arguments.manner.json {
         let mut object = serde_json::to_value(prepared)?;
         object["seconds"] = seconds.into();
         object["warnings"] = json!(warnings);
         writeln!(out, "{object}")?;
-    } else if !arguments.quiet {
+    } else if !arguments.manner.quiet {
         summary::write(prepared, seconds, &arguments.out, &mut out)?;
     }
     out.flush()?;
-    if !arguments.quiet {
+    if !arguments.manner.quiet {
         warnings.iter().for_each(|warning| remark(format_args!("warning: {warning}")));
     }
     Ok(())

@@ -11,7 +11,7 @@ use oxibert::text::learn::{LearnOptions, Statistics};
 use oxibert::text::{Tokenizer, Vocab, learn};
 use serde_json::json;
 
-use crate::choices::{CompatChoice, Threads, rules};
+use crate::choices::{CompatChoice, Manner, rules};
 use crate::output::{remark, results};
 use crate::progress::Bars;
 
@@ -57,18 +57,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    threads: Threads,
-    /// No progress bars and no summary
-    #[arg(long)]
-    quiet: bool,
-    /// The summary as one JSON object
-    #[arg(long)]
-    json: bool,
+    manner: Manner,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let start = Instant::now();
-    arguments.threads.install()?;
+    arguments.manner.threads.install()?;
     files::check_dir(&arguments.out, arguments.force)?;
     let corpus = Corpus::open(&arguments.files)?;
     let rules = rules(arguments.cased, arguments.compat.into());
@@ -80,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         reserved: arguments.reserved,
         ..LearnOptions::default()
     };
-    let learned = learn::learn(&corpus, rules, &options, &Bars::new(arguments.quiet))?;
+    let learned = learn::learn(&corpus, rules, &options, &Bars::new(arguments.manner.quiet))?;
     let tokenizer =
         Tokenizer::with_special_tokens(Vocab::from_tokens(&learned.tokens)?, rules, &arguments.special)?;
     files::save_dir(&arguments.out, arguments.force, |directory| tokenizer.save(directory))?;
@@ -90,14 +84,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 fn report(arguments: &Arguments, tokens: usize, seen: &Statistics, seconds: f64) -> Result<()> {
     let mut out = results();
-    if arguments.json {
+    if arguments.manner.json {
         let summary = json!({
             "tokens": tokens, "words": seen.words, "unique_words": seen.unique_words, "alphabet": seen.alphabet,
             "merges": seen.merges, "long_words": seen.long_words, "pruned_words": seen.pruned_words,
             "dropped_characters": seen.dropped_characters, "dropped_words": seen.dropped_words, "seconds": seconds,
         });
         writeln!(out, "{summary}")?;
-    } else if !arguments.quiet {
+    } else if !arguments.manner.quiet {
         writeln!(
             out,
             "{tokens} tokens from {} words ({} different, {} characters) in {seconds:.1} s: {}",
@@ -107,7 +101,7 @@ fn report(arguments: &Arguments, tokens: usize, seen: &Statistics, seconds: f64)
             arguments.out.display()
         )?;
     }
-    if !arguments.quiet {
+    if !arguments.manner.quiet {
         remarks(arguments, tokens, seen);
     }
     out.flush()?;

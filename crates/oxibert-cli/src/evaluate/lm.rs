@@ -12,7 +12,7 @@ use oxibert::task::lm::foretell;
 use oxibert::text::Tokenizer;
 use serde_json::json;
 
-use crate::choices::{Threads, directory, note_case};
+use crate::choices::{Manner, directory, note_case};
 use crate::lines;
 use crate::output::results;
 use crate::progress::Bars;
@@ -34,32 +34,26 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
     #[command(flatten)]
-    threads: Threads,
-    /// No progress and no notes
-    #[arg(long)]
-    quiet: bool,
-    /// One JSON object
-    #[arg(long)]
-    json: bool,
+    manner: Manner,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    arguments.threads.install()?;
+    arguments.manner.threads.install()?;
     let texts = lines::with_text(&arguments.data)?;
     let model: &Path = directory(&arguments.model)?;
     let (checkpoint, tokenizer) = (Checkpoint::open(model)?, Tokenizer::load(model)?);
-    if !arguments.quiet {
+    if !arguments.manner.quiet {
         note_case(&tokenizer);
     }
     let begin = Instant::now();
-    let told = foretell(&checkpoint, &tokenizer, &texts, &Bars::new(arguments.quiet))?;
+    let told = foretell(&checkpoint, &tokenizer, &texts, &Bars::new(arguments.manner.quiet))?;
     ensure!(told.tokens > 0, "{}: no token in it that can be foretold", arguments.data[0].display());
     ensure!(
         told.loss.is_finite(),
         "{}: the model says no numbers; `oxibert inspect` shows its tensors",
         arguments.model
     );
-    write(told, texts.len(), begin.elapsed().as_secs_f64(), arguments.json)
+    write(told, texts.len(), begin.elapsed().as_secs_f64(), arguments.manner.json)
 }
 
 fn write(told: TokenLoss, count: usize, seconds: f64, as_json: bool) -> Result<()> {

@@ -10,7 +10,7 @@ use oxibert::data::{Incomplete, Pairs, files};
 use oxibert::task::metrics::translation::{Bleu, Tokenization, bleu, chrf};
 use serde_json::json;
 
-use crate::choices::Threads;
+use crate::choices::Manner;
 use crate::output::{remark, results};
 use crate::progress::Bars;
 use crate::translate::{Search, best};
@@ -40,13 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    threads: Threads,
-    /// No progress and no notes
-    #[arg(long)]
-    quiet: bool,
-    /// One JSON object
-    #[arg(long)]
-    json: bool,
+    manner: Manner,
 }
 
 /// Below this BLEU nearly nothing agrees.
@@ -56,18 +50,18 @@ const SEVERAL: usize = 20;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = arguments.search.options(1)?;
-    arguments.threads.install()?;
+    arguments.manner.threads.install()?;
     let Pairs { pairs, notes, .. } = Pairs::load(&arguments.data, Incomplete::Keep)?;
     let note = |text: &str| {
-        if !arguments.quiet {
+        if !arguments.manner.quiet {
             remark(format_args!("note: {text}"));
         }
     };
     notes.iter().for_each(|text| note(text));
-    let translator = arguments.search.open(&arguments.model, arguments.quiet)?;
+    let translator = arguments.search.open(&arguments.model, arguments.manner.quiet)?;
     let begin = Instant::now();
     let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
-    let found = translator.translate(&sources, &options, &Bars::new(arguments.quiet))?;
+    let found = translator.translate(&sources, &options, &Bars::new(arguments.manner.quiet))?;
     let seconds = begin.elapsed().as_secs_f64();
     let hypotheses: Vec<&str> =
         found.iter().map(|all| best(all).map_or("", |best| best.text.as_str())).collect();
@@ -82,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let figures =
         Figures { bleu, chrf: chrf(&hypotheses, &references), tokenization, count: pairs.len(), seconds };
-    figures.write(arguments.json)
+    figures.write(arguments.manner.json)
 }
 
 struct Figures {

@@ -5,6 +5,8 @@ use oxibert::train::{Figures, Outcome};
 
 use super::trial::Trial;
 use crate::given;
+use crate::numbers;
+use crate::output::short_name;
 use crate::tasks::Job;
 
 /// README.md as the Hugging Face hub reads it.
@@ -16,9 +18,9 @@ pub(super) fn write<J: Job>(trial: &Trial<'_, J>, figures: &Figures, outcome: &O
     };
     line(format!(
         "---\nlibrary_name: transformers\nbase_model: {}\ntags: [bert, oxibert]\n---\n",
-        trial.base.name
+        serde_json::Value::from(trial.base.name.as_str()) // quoted: a path may hold what YAML takes for its own
     ));
-    line(format!("# {}, fine-tuned to {}\n", trial.base.name, J::NAME));
+    line(format!("# {}, fine-tuned to {}\n", short_name(&trial.base.name), J::NAME));
     let data = &trial.data;
     line(format!(
         "Made with [oxibert](https://crates.io/crates/oxibert) {} from {} labelled examples; measured on {} others.\n",
@@ -31,7 +33,7 @@ pub(super) fn write<J: Job>(trial: &Trial<'_, J>, figures: &Figures, outcome: &O
     line(format!("```sh\n{}\n```\n", command(given)));
     line("| figure | value |\n|---|---|".to_owned());
     figures.iter().for_each(|(name, value)| line(format!("| {name} | {value:.4} |")));
-    line(format!("\n{} steps in {:.0} s. Settings:\n", outcome.step, outcome.seconds));
+    line(format!("\n{} in {:.0} s. Settings:\n", numbers::steps(outcome.step), outcome.seconds));
     line("| setting | value |\n|---|---|".to_owned());
     given::list(&trial.settings).into_iter().for_each(|(name, value)| line(format!("| {name} | {value} |")));
     line(format!("| max length | {} |", trial.long.max_length));

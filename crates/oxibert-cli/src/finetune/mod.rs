@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use oxibert::model::{Checkpoint, Config, PRESETS, Weights};
 use oxibert::text::Tokenizer;
 
-use crate::choices::{Threads, note_case};
+use crate::choices::{Manner, note_case};
 use crate::hub;
 use crate::output::remark;
 use crate::tasks::{Example, Job, LongFlags, Tasks, Work, say, usual};
@@ -96,13 +96,7 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) save_every: Option<u64>,
     #[command(flatten)]
-    pub(crate) threads: Threads,
-    /// No progress, only warnings
-    #[arg(long)]
-    pub(crate) quiet: bool,
-    /// The summary as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) manner: Manner,
 }
 
 /// Every so many examples, one is held out where no dev data are given.
@@ -120,13 +114,13 @@ struct Finetune;
 
 impl Work<Verb> for Finetune {
     fn work<J: Job>(self, job: &J, verb: &Verb) -> Result<()> {
-        verb.threads.install()?;
+        verb.manner.threads.install()?;
         let base = Base::open(&verb.model, verb.vocab.as_deref())?;
         note_case(&base.tokenizer);
         let data = read(job, verb)?;
         let long = verb.long.over(usual::<J>(&base.config))?;
         let (task, notes) = job.learn(&data.training, long)?;
-        say(&verb.train, &notes, verb.quiet);
+        say(&verb.train, &notes, verb.manner.quiet);
         job.remarks(&task, &data.dev).iter().for_each(|text| remark(format_args!("{text}")));
         trials::run(job, verb, &base, &task, long, &data)
     }
@@ -173,12 +167,12 @@ pub(crate) struct Data<E> {
 
 fn read<J: Job>(job: &J, verb: &Verb) -> Result<Data<Example<J>>> {
     let training = job.read(&verb.train, true)?;
-    say(&verb.train, &training.notes, verb.quiet);
+    say(&verb.train, &training.notes, verb.manner.quiet);
     let Some(path) = &verb.dev else {
-        return Ok(hold_out(training.examples, verb.quiet));
+        return Ok(hold_out(training.examples, verb.manner.quiet));
     };
     let dev = job.read(path, true)?;
-    say(path, &dev.notes, verb.quiet);
+    say(path, &dev.notes, verb.manner.quiet);
     Ok(Data { training: training.examples, dev: dev.examples })
 }
 

@@ -17,6 +17,7 @@ use super::begun::{Options, Recipe, Start};
 use super::{Base, Data, Settings, card};
 use crate::given;
 use crate::numbers;
+use crate::output::short_name;
 use crate::tasks::{Example, Job};
 use crate::watchers::peak;
 
@@ -72,7 +73,7 @@ impl<J: Job> Trial<'_, J> {
         let parameters = numbers::count(learner.model().layout().len() as u64);
         format!(
             "fine-tuning of {} to {}, {parameters} parameters, {} items",
-            self.base.name,
+            short_name(&self.base.name),
             J::NAME,
             numbers::grouped(learner.items() as u64)
         )

@@ -51,14 +51,14 @@ pub(super) fn run<J: Job>(
         // Of several runs, those that had not begun begin now.
         let resume = verb.resume && (plan.name.is_none() || out.join(RUN_FILE).exists());
         let options = Options {
-            quiet: verb.quiet,
+            quiet: verb.manner.quiet,
             evaluate_every: verb.eval_every,
             save_every: verb.save_every,
             resume,
             force: verb.force,
             no_doctor: false,
         };
-        if let (Some(name), false) = (&plan.name, verb.quiet) {
+        if let (Some(name), false) = (&plan.name, verb.manner.quiet) {
             remark(format_args!("\nrun {} of {}: {name}", done.len() + 1, plans.len()));
         }
         let trial = Trial { job, task, base, data, long, settings: plan.settings.clone(), out };
@@ -73,7 +73,7 @@ pub(super) fn run<J: Job>(
 
 fn plans(verb: &Verb, width: usize) -> Result<Vec<Plan>> {
     let settings = verb.flags.decide(width)?;
-    verb.flags.common.note(verb.quiet);
+    verb.flags.common.note(verb.manner.quiet);
     let mut plans = vec![Plan { name: None, settings }];
     if verb.search {
         plans = vary(&plans, &grid(), |settings, (batch, lr, epochs)| {
@@ -134,9 +134,9 @@ fn summarise(
         files::save(&verb.out.join(FILE), |file| Ok(serde_json::to_writer_pretty(file, &summary)?))?;
     }
     let mut out = results();
-    if verb.json {
+    if verb.manner.json {
         writeln!(out, "{summary}")?;
-    } else if !verb.quiet {
+    } else if !verb.manner.quiet {
         tell(&mut out, plans, done, best)?;
         let place = verb.out.display();
         writeln!(out, "The model is in {place}. Try it:")?;

@@ -19,7 +19,7 @@ use super::settings::Settings;
 use crate::given;
 use crate::hub;
 use crate::numbers;
-use crate::output::remark;
+use crate::output::{remark, short_name};
 
 /// The file that says what a run was begun with.
 const RUN_FILE: &str = "run.json";
@@ -57,7 +57,7 @@ pub(crate) struct Recipe {
 pub(super) fn anew(arguments: &Arguments, shards: &Shards, tokenizer: &Tokenizer) -> Result<Start> {
     let (mut config, weights) = open(arguments, tokenizer)?;
     let settings = arguments.flags.decide(config.hidden_size, weights.is_some())?;
-    arguments.flags.common.note(arguments.quiet);
+    arguments.flags.common.note(arguments.manner.quiet);
     settings.apply(&mut config)?;
     let name = arguments.model.as_ref().or(arguments.config.as_ref()).map_or(DEFAULT_PRESET, String::as_str);
     let recipe = Recipe::new(name, arguments.model.clone(), &config, settings, shards);
@@ -153,7 +153,7 @@ impl Recipe {
 
     fn title(&self, parameters: usize) -> String {
         let verb = if self.model.is_some() { "continued pretraining" } else { "pretraining" };
-        format!("{verb} of {}, {} parameters", self.name, numbers::count(parameters as u64))
+        format!("{verb} of {}, {} parameters", short_name(&self.name), numbers::count(parameters as u64))
     }
 }
 

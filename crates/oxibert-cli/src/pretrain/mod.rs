@@ -18,7 +18,7 @@ use oxibert::train::{
 };
 use serde_json::{Value, json};
 
-use crate::choices::Threads;
+use crate::choices::Manner;
 use crate::given;
 use crate::numbers;
 use crate::output::{remark, results};
@@ -77,17 +77,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     log_every: u64,
     #[command(flatten)]
-    threads: Threads,
-    /// No progress, only warnings
-    #[arg(long)]
-    quiet: bool,
-    /// The summary as one JSON object
-    #[arg(long)]
-    json: bool,
+    manner: Manner,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    arguments.threads.install()?;
+    arguments.manner.threads.install()?;
     let shards = Shards::open(&arguments.data)?;
     let tokenizer = Tokenizer::load(&arguments.data)?;
     let start = match arguments.resume {
@@ -96,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     let stop = listen()?;
     let options = Options {
-        quiet: arguments.quiet,
+        quiet: arguments.manner.quiet,
         save_every: arguments.save_every.map_or(Every::Share(0.1), Every::Steps),
         evaluate_every: arguments.eval_every.map_or(Every::Share(0.05), Every::Steps),
         evaluation_sequences: arguments.eval_sequences,
@@ -194,17 +188,17 @@ fn summarise(arguments: &Arguments, trained: &Trained, vocab: &Vocab) -> Result<
             arguments.out.display()
         ));
     }
-    if arguments.json {
+    if arguments.manner.json {
         let mut out = results();
         writeln!(out, "{}", figures(outcome, *baseline))?;
         return Ok(out.flush()?);
     }
-    if arguments.quiet || !outcome.complete {
+    if arguments.manner.quiet || !outcome.complete {
         return Ok(());
     }
     let mut out = results();
     let place = arguments.out.display();
-    writeln!(out, "{} steps in {}", outcome.step, numbers::duration(outcome.seconds))?;
+    writeln!(out, "{} in {}", numbers::steps(outcome.step), numbers::duration(outcome.seconds))?;
     if let Some(evaluation) = &outcome.evaluation {
         writeln!(out, "{}", held_out_line(evaluation, *baseline))?;
     }

@@ -3,6 +3,7 @@
 //! Half of a small model's numbers are its table of tokens, and a batch names some hundred of its thirty thousand rows. The
 //! gradient of the others is zero: there is nothing to add, to measure or to clear.
 
+use std::iter::once;
 use std::ops::Range;
 
 use super::Layout;
@@ -15,7 +16,7 @@ pub struct Live(Vec<Range<usize>>);
 impl Live {
     /// All of an arena.
     pub fn all(length: usize) -> Self {
-        Self(vec![0..length])
+        Self(once(0..length).collect())
     }
 
     /// All but the rows of the table of tokens that no id names: for models that use the table to look tokens up alone.
@@ -29,7 +30,7 @@ impl Live {
         ids.dedup();
         let row = |id: u32| table.start + id as usize * width;
         let rows = ids.into_iter().map(|id| row(id)..row(id) + width);
-        Self::of_sorted([0..table.start].into_iter().chain(rows).chain([table.end..layout.len()]))
+        Self::of_sorted(once(0..table.start).chain(rows).chain(once(table.end..layout.len())))
     }
 
     /// Of parts in order; what touches is joined.

@@ -297,7 +297,7 @@ impl<'r> Run<'r> {
         }
         let scale = 1.0 / passes as f32;
         let Self { optimizer, values, gradients, live, .. } = self;
-        done.gradient_norm = optimizer.step_scaled(values, gradients, live, lr as f32, scale);
+        done.gradient_norm = optimizer.step_scaled(values, gradients, live.ranges(), lr as f32, scale);
         self.step += 1;
         self.check_norm(done.gradient_norm)?;
         done.seconds = start.elapsed().as_secs_f64();

@@ -92,6 +92,6 @@ fn learned(texts: &Corpus, verb: &Verb) -> Result<Tokenizer> {
         alphabet_limit: Some((verb.vocab_size / 3).max(1000)),
         ..LearnOptions::default()
     };
-    let learned = learn(texts, rules, &options, &Bars::new(verb.quiet))?;
+    let learned = learn(texts, rules, &options, &Bars::new(verb.manner.quiet))?;
     Ok(Tokenizer::new(Vocab::from_tokens(&learned.tokens)?, rules)?)
 }

@@ -43,13 +43,13 @@ const WORDS: usize = 3;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { train, dev, verb } = arguments;
-    verb.threads.install()?;
+    verb.manner.threads.install()?;
     let all = lines::with_text(train)?;
     let [training, dev] = if dev.is_empty() { hold_out(all) } else { [all, lines::with_text(dev)?] };
     let base: Base<Config> =
         Base::open(verb, || Ok(Corpus::from_text("the training texts", training.join("\n"))))?;
     let settings = verb.flags.decide(base.config.n_embd, SMOOTHING)?;
-    verb.flags.common.note(verb.quiet);
+    verb.flags.common.note(verb.manner.quiet);
     let config = configure(base.config, &settings)?;
     let mut learner = Lm::new(&config, &base.tokenizer, &training, &dev, settings.data())?;
     let lesson =

@@ -17,10 +17,10 @@ use oxibert::train::{Every, Figures, Learner, OPTIMIZER_FILE, Optimizer, Outcome
 use serde_json::{Map, Value, json};
 
 use super::begun::{Options, Recipe, Start};
-use crate::choices::Threads;
+use crate::choices::Manner;
 use crate::given;
 use crate::numbers;
-use crate::output::{remark, results};
+use crate::output::{remark, results, short_name};
 use crate::watchers::peak;
 use base::Base;
 pub(crate) use settings::Flags;
@@ -57,13 +57,7 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     save_every: Option<u64>,
     #[command(flatten)]
-    threads: Threads,
-    /// No progress, only warnings
-    #[arg(long)]
-    quiet: bool,
-    /// The summary as one JSON object
-    #[arg(long)]
-    json: bool,
+    manner: Manner,
     /// Nobody is told that the run is sick: it is meant to be short.
     #[arg(skip)]
     no_doctor: bool,
@@ -87,16 +81,14 @@ impl Verb {
             flags,
             eval_every: None,
             save_every: None,
-            threads: Threads::default(),
-            quiet,
-            json: false,
+            manner: Manner { quiet, ..Manner::default() },
             no_doctor: true,
         }
     }
 
     fn options(&self) -> Options {
         Options {
-            quiet: self.quiet,
+            quiet: self.manner.quiet,
             evaluate_every: self.eval_every,
             save_every: self.save_every,
             resume: self.resume,
@@ -106,7 +98,7 @@ impl Verb {
     }
 
     fn note(&self, text: std::fmt::Arguments<'_>) {
-        if !self.quiet {
+        if !self.manner.quiet {
             remark(format_args!("note: {text}"));
         }
     }
@@ -189,6 +181,7 @@ impl Lesson<'_> {
         let parameters = numbers::count(learner.layout().len() as u64);
         let examples = numbers::grouped(learner.examples() as u64);
         let Verb { model, eval_every, save_every, .. } = self.verb;
+        let model = short_name(model);
         Ok(RunOptions {
             title: format!("{}, {model}, {parameters} parameters, {examples} examples", self.name),
             limit: self.settings.limit(learner.tokens())?,
@@ -212,13 +205,13 @@ impl Verb {
         if !outcome.complete {
             remark(format_args!("stopped after step {}, saved; add --resume to go on", outcome.step));
         }
-        if self.json {
+        if self.manner.json {
             let mut all =
                 json!({"steps": outcome.step, "complete": outcome.complete, "seconds": outcome.seconds});
             figures.iter().for_each(|(name, value)| all[name] = json!(value));
             writeln!(out, "{all}")?;
-        } else if outcome.complete && !self.quiet {
-            writeln!(out, "{} steps in {}", outcome.step, numbers::duration(outcome.seconds))?;
+        } else if outcome.complete && !self.manner.quiet {
+            writeln!(out, "{} in {}", numbers::steps(outcome.step), numbers::duration(outcome.seconds))?;
             let all: Vec<String> = figures.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
             writeln!(out, "the best model on dev data: {}", all.join(", "))?;
             writeln!(out, "It is in {place}, the curves are in {place}/report.html. Try it:")?;

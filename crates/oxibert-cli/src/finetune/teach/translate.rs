@@ -81,7 +81,7 @@ const STRANGE: f64 = 1.6;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { job, verb, .. } = arguments;
-    verb.threads.install()?;
+    verb.manner.threads.install()?;
     let [training, dev] = load(arguments)?;
     let (taught, _) = learn(job, verb, &training, &dev, &*listen()?)?;
     let example = dev.first().or(training.first()).map_or("", |pair| pair.source.as_str());
@@ -98,7 +98,7 @@ pub(crate) fn learn(
 ) -> Result<(Taught, Vec<Sample>)> {
     let base: Base<Config> = Base::open(verb, || Ok(both_sides(training)))?;
     let settings = verb.flags.decide(base.config.d_model, SMOOTHING)?;
-    verb.flags.common.note(verb.quiet);
+    verb.flags.common.note(verb.manner.quiet);
     let config = configure(job, verb, &base, &settings)?;
     let references: Vec<&str> = dev.iter().map(|pair| pair.target.as_str()).collect();
     let tokenization = Tokenization::suited_to(&references);
