@@ -28,8 +28,9 @@ Examples:
   oxibert evaluate lm --model teller --data dev.txt
 
 The figures are those of the official scorers, as shares of 1:
-  classify   accuracy, f1 (of the second of two classes), macro_f1, matthews; of several labels: accuracy (all
-             of them right), f1 (micro), macro_f1; of numbers: pearson, spearman, mean_squared_error
+  classify   accuracy, f1 (of the second of two classes), macro_f1, matthews
+             several labels: accuracy (all of them right), f1 (micro), macro_f1
+             numbers: pearson, spearman, mean_squared_error
   tag        entity_f1, entity_precision, entity_recall, accuracy
   answer     exact_match, answer_f1
   choose     accuracy

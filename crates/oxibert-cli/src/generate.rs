@@ -23,8 +23,8 @@ use crate::progress::{Bars, Within, has_room};
 #[command(after_help = "\
 Examples:
   echo 'Once upon a time' | oxibert generate --model teller
-  oxibert generate beginnings.txt --model teller --top-k 1 --max-length 40     always the likeliest next token
-  oxibert generate - --model teller --top-p 0.9 --temperature 0.8 --seed 7 --json < beginnings.txt")]
+  oxibert generate beginnings.txt --model teller --top-k 1     always the likeliest next token
+  oxibert generate - --model teller --top-p 0.9 --temperature 0.8 --json < beginnings.txt")]
 pub(crate) struct Arguments {
     /// Text files, plain, gzip or zstd; - is standard input, which is also the default
     #[arg(value_name = "FILE")]

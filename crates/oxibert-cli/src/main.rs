@@ -45,6 +45,9 @@ Examples:
   oxibert vocab corpus/*.txt --out my-vocab         learn a vocabulary
   echo 'Hello world' | oxibert tokenize --model my-vocab
   oxibert prepare corpus/*.txt --model my-vocab --out prepared
+  oxibert pretrain prepared --out my-bert --time-budget 2h
+  oxibert finetune classify --model my-bert --train train.tsv --out my-model
+  oxibert predict classify --model my-model texts.txt
   oxibert inspect $(oxibert pull google-bert/bert-base-uncased)
 
 `oxibert VERB --help` explains a verb.")]
@@ -100,5 +103,28 @@ fn main() -> ExitCode {
             output::remark(format_args!("error: {error:#}"));
             ExitCode::from(2)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    /// Wider lines are broken, and a broken example cannot be copied.
+    const WIDTH: usize = 98;
+
+    #[test]
+    fn examples_of_the_help_fit_their_lines() {
+        fn check(command: &clap::Command, path: &str) -> usize {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines() {
+                assert!(line.chars().count() <= WIDTH, "{path}: {line}");
+            }
+            let verbs = command.get_subcommands();
+            let below: usize = verbs.map(|verb| check(verb, &format!("{path} {}", verb.get_name()))).sum();
+            below + usize::from(!help.is_empty())
+        }
+        assert!(check(&Command::command(), "oxibert") > 16, "every verb has examples");
     }
 }

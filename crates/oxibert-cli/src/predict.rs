@@ -23,12 +23,13 @@ const TOGETHER: usize = 256;
 #[command(after_help = "\
 Examples:
   echo 'A moving film.' | oxibert predict classify --model sentiment
-  oxibert predict classify --model paraphrase pairs.tsv --json        (on standard input, a tab separates the two texts)
+  oxibert predict classify --model paraphrase pairs.tsv --json
   oxibert predict tag --model names letters.txt --json
   echo '{\"question\": \"Who?\", \"context\": \"It was Ann.\"}' | oxibert predict answer --model reader
   oxibert predict choose --model chooser questions.jsonl
 
-A line that cannot be answered gets an error on its own line; the others are answered.")]
+On standard input, a tab separates the two texts of a pair. A line that cannot be answered gets an
+error on its own line; the others are answered.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     task: Tasks<Verb>,

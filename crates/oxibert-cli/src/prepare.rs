@@ -31,7 +31,7 @@ Text files have a blank line between documents and a sentence or a paragraph on 
 Examples:
   oxibert prepare corpus/*.txt --model my-vocab --out prepared
   oxibert prepare books/*.txt.gz --documents file --vocab vocab.txt --out prepared
-  oxibert prepare wiki.jsonl.zst news.parquet --column text --model my-vocab --dedup --out prepared
+  oxibert prepare wiki.jsonl.zst news.parquet --column text --model DIR --dedup --out prepared
   zcat huge.jsonl.gz | oxibert prepare - --format jsonl --model my-vocab --out prepared")]
 pub(crate) struct Arguments {
     /// Text or JSON lines (plain, gzip or zstd), or Parquet; - is standard input

@@ -29,7 +29,7 @@ use attention::Page;
 Examples:
   echo 'Hello, how are you?' | oxibert translate --model en-de
   oxibert translate news.en.gz --model en-de --beam 1 > news.de
-  oxibert translate news.en --model en-de --n-best 3       number, score and text of three translations per line
+  oxibert translate news.en --model en-de --n-best 3     number, score, text of three translations
   oxibert translate - --model en-de --json --attention page.html < news.en")]
 pub(crate) struct Arguments {
     /// Text files, plain, gzip or zstd; - is standard input, which is also the default

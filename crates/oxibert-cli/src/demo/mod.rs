@@ -39,7 +39,7 @@ use crate::watchers::listen;
 Examples:
   oxibert demo
   oxibert demo --out my-demo --seed 7
-  oxibert demo --steps 100                          a quick look, with a model that has learned little
+  oxibert demo --steps 100                          a quick look; the model has learned little
   oxibert fill 'The baker took the rolling pin and began to bake [MASK].' --model demo/model")]
 pub(crate) struct Arguments {
     /// Where to write; an earlier demo there is replaced

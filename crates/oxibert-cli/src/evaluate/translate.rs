@@ -23,7 +23,7 @@ Examples:
   oxibert evaluate translate --model en-de --data test.en test.de --json
   oxibert evaluate translate --model en-zh --data test.tsv --beam 1 --out translations.txt
 
-The figures are those of `sacrebleu` with its defaults; for Chinese references, with `--tokenize zh`.")]
+The figures are those of `sacrebleu` with its defaults, for Chinese with `--tokenize zh`.")]
 pub(crate) struct Arguments {
     /// A checkpoint directory of `oxibert finetune translate`, or of a MarianMTModel with a WordPiece vocabulary
     #[arg(long, value_name = "DIR")]

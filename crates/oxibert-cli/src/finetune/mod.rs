@@ -30,11 +30,11 @@ pub(crate) use trial::Trial;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  oxibert finetune classify --model bert-base-uncased --train sst2/train.tsv --dev sst2/dev.tsv --out sentiment
-  oxibert finetune classify --model DIR --train train.csv --text review --label stars --out stars --search
-  oxibert finetune classify --model DIR --train sts.tsv --dev dev.tsv --regression --out similarity
-  oxibert finetune tag --model bert-base-chinese --train ner/train.txt --dev ner/dev.txt --out names --seeds 3
-  oxibert finetune answer --model DIR --train squad/train.json --dev squad/dev.json --out reader
+  oxibert finetune classify --model bert-base-uncased --train train.tsv --dev dev.tsv --out mood
+  oxibert finetune classify --model DIR --train a.csv --text review --label stars --out s --search
+  oxibert finetune classify --model DIR --train sts.tsv --regression --out similarity
+  oxibert finetune tag --model bert-base-chinese --train ner.txt --out names --seeds 3
+  oxibert finetune answer --model DIR --train train-v1.1.json --dev dev-v1.1.json --out reader
   oxibert finetune choose --model DIR --train swag.jsonl --out chooser --resume
   oxibert finetune translate --model small --train pairs.tsv --out en-es --time-budget 1h
   oxibert finetune lm --model mini --train stories.txt --out teller

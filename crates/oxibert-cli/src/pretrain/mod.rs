@@ -37,9 +37,9 @@ pub(crate) use settings::Settings;
 Examples:
   oxibert prepare corpus/*.txt --vocab my-vocab/vocab.txt --out shards
   oxibert pretrain shards --config mini --out my-bert --time-budget 2h
-  oxibert pretrain shards --config base --out my-bert --steps 100000 --batch 256 --accumulate 8 --long-length 512
+  oxibert pretrain shards --config base --out my-bert --steps 100000 --accumulate 8
   oxibert pretrain shards --out my-bert --resume
-  oxibert pretrain shards --model bert-base-chinese --out my-domain-bert --whole-word --steps 5000")]
+  oxibert pretrain shards --model bert-base-chinese --out my-domain --whole-word --steps 5000")]
 pub(crate) struct Arguments {
     /// What `oxibert prepare` wrote
     #[arg(value_name = "DIR")]

@@ -23,7 +23,7 @@ use crate::watchers::listen;
 #[command(after_help = "\
 Examples:
   oxibert finetune lm --model mini --train stories.txt --out teller --time-budget 30m
-  oxibert finetune lm --model tiny --vocab my-vocab --train a.txt.gz b.txt --dev dev.txt --out teller --epochs 3
+  oxibert finetune lm --model tiny --vocab DIR --train a.txt.gz b.txt --dev dev.txt --out teller
   oxibert finetune lm --model teller --train more.txt --out teller-more --lr 1e-4")]
 pub(crate) struct Arguments {
     /// Texts to learn from, a line each; plain, gzip or zstd

@@ -27,10 +27,10 @@ use crate::watchers::listen;
 #[command(after_help = "\
 Examples:
   oxibert finetune translate --model small --train spa.tsv.gz --out en-es --time-budget 1h
-  oxibert finetune translate --model small --train train.en train.de --dev val.en val.de --out en-de --epochs 20
-  oxibert finetune translate --model base --vocab my-vocab --train pairs.tsv --dev dev.tsv --out my-model --steps 100000
+  oxibert finetune translate --model small --train train.en train.de --dev val.en val.de --out DIR
+  oxibert finetune translate --model base --vocab DIR --train pairs.tsv --out en-de --steps 100000
   oxibert finetune translate --model en-de --train more.tsv --out en-de-more --epochs 3
-  oxibert finetune translate --model small --train spa.tsv.gz --out en-es --time-budget 1h --resume")]
+  oxibert finetune translate --model small --train pairs.tsv --out en-es --steps 9000 --resume")]
 pub(crate) struct Arguments {
     /// Pairs to learn from: a file of lines `source TAB target`, or two files of aligned lines
     #[arg(long, value_name = "FILE", num_args = 1..=2, required = true)]
