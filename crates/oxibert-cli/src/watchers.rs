@@ -6,12 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use oxibert::train::{About, Journal, Report, TensorBoard};
+use oxibert::train::{About, Doctor, DoctorOptions, Journal, Report, TensorBoard};
 
 use crate::live::Live;
 
 /// How long the machine's peak is measured.
 const PEAK_TIME: Duration = Duration::from_millis(100);
+
+const METRICS: &str = "metrics.jsonl";
 
 pub(crate) struct Watchers {
     pub(crate) journal: Journal,
@@ -29,7 +31,7 @@ impl Watchers {
         quiet: bool,
         step: Option<u64>,
     ) -> Result<Self> {
-        let (metrics, tensorboard) = (directory.join("metrics.jsonl"), directory.join("tensorboard"));
+        let (metrics, tensorboard) = (directory.join(METRICS), directory.join("tensorboard"));
         let live = Live::new(quiet);
         Ok(match step {
             None => Self {
@@ -46,6 +48,14 @@ impl Watchers {
             },
         })
     }
+}
+
+/// Who says when the run in `directory` is sick. One that goes on after `step` is known to the doctor.
+pub(crate) fn doctor(options: DoctorOptions, directory: &Path, step: Option<u64>) -> Result<Doctor> {
+    Ok(match step {
+        None => Doctor::new(options),
+        Some(step) => Doctor::resume(options, &directory.join(METRICS), step)?,
+    })
 }
 
 /// Ctrl-C and a polite kill finish the step; a second Ctrl-C ends at once, and the last checkpoint stays.

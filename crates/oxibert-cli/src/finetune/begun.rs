@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use oxibert::data::files;
 use oxibert::train::{
-    About, Doctor, DoctorOptions, Learner, Optimizer, Outcome, Report, Run, RunOptions, Schedule, Store,
-    Stored,
+    About, DoctorOptions, Learner, Optimizer, Outcome, Report, Run, RunOptions, Schedule, Store, Stored,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::given;
 use crate::output::remark;
-use crate::watchers::Watchers;
+use crate::watchers::{Watchers, doctor};
 
 /// The file that says what a run was begun with.
 pub(super) const RUN_FILE: &str = "run.json";
@@ -128,9 +127,10 @@ impl Start {
         let about = About { title: run_options.title.clone(), settings, baselines: Vec::new() };
         let (out, step) = (store.directory(), checkpoint.as_ref().map(|checkpoint| checkpoint.step));
         let mut watchers = Watchers::new(out, &out.join("report.html"), about, options.quiet, step)?;
+        let doctor = doctor(DoctorOptions::default(), out, step)?;
         let mut run = Run::new(learner, values, optimizer, schedule, run_options, &mut store);
         if !options.no_doctor {
-            run = run.consult(Doctor::new(DoctorOptions::default()));
+            run = run.consult(doctor);
         }
         if let Some(checkpoint) = &checkpoint {
             run = run.resume(checkpoint)?;

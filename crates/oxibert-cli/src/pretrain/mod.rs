@@ -13,16 +13,14 @@ use clap::Args;
 use oxibert::data::shard::Shards;
 use oxibert::task::pretrain::Pretrain;
 use oxibert::text::{Tokenizer, Vocab};
-use oxibert::train::{
-    About, Baseline, Doctor, DoctorOptions, Every, Figures, Outcome, Report, Run, RunOptions,
-};
+use oxibert::train::{About, Baseline, DoctorOptions, Every, Figures, Outcome, Report, Run, RunOptions};
 use serde_json::{Value, json};
 
 use crate::choices::Manner;
 use crate::given;
 use crate::numbers;
 use crate::output::{remark, results};
-use crate::watchers::{Watchers, listen, peak};
+use crate::watchers::{Watchers, doctor, listen, peak};
 pub(crate) use begin::{Recipe, Start};
 pub(crate) use flags::Flags;
 pub(crate) use settings::Settings;
@@ -151,7 +149,7 @@ pub(crate) fn train(
         bf16: settings.bf16,
     };
     let entropy = Some(shards.prepared().unigram_entropy);
-    let doctor = Doctor::new(DoctorOptions { unigram_entropy: entropy });
+    let doctor = doctor(DoctorOptions { unigram_entropy: entropy }, store.directory(), step)?;
     let mut run =
         Run::new(&mut task, values, optimizer, settings.schedule()?, run_options, &mut store).consult(doctor);
     if let Some(checkpoint) = &checkpoint {

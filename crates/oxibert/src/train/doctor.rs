@@ -5,6 +5,7 @@
 //! and came back. A healthy run hears nothing: every threshold has a distance to what noise does.
 
 mod masking;
+mod past;
 mod signs;
 #[cfg(test)]
 mod tests;

@@ -2,21 +2,41 @@
 
 use super::*;
 use crate::random::Random;
-use crate::train::Figures;
+use crate::train::{Figures, Journal, Watcher as _};
+use std::path::PathBuf;
+
+const OPTIONS: DoctorOptions = DoctorOptions { unigram_entropy: Some(6.0) };
 
 /// A made-up run: steps with a log after every tenth and an evaluation after every hundredth.
 struct Run {
     doctor: Doctor,
     steps: u64,
     said: Vec<String>,
+    /// A run that is interrupted after every so many steps, and its journal.
+    interrupted: Option<(u64, PathBuf)>,
 }
 
 impl Run {
     fn new(steps: u64) -> Self {
-        let mut doctor = Doctor::new(DoctorOptions { unigram_entropy: Some(6.0) });
+        let mut doctor = Doctor::new(OPTIONS);
         let begin = Begin { title: "test", step: 0, steps: Some(steps), seconds: 0.0, peak: None };
         assert!(doctor.examine(&Event::Begin(begin)).is_empty());
-        Self { doctor, steps, said: Vec::new() }
+        Self { doctor, steps, said: Vec::new(), interrupted: None }
+    }
+
+    /// One that is interrupted after every `every` steps.
+    fn interrupted(steps: u64, every: u64, journal: PathBuf) -> Self {
+        let begin = Begin { title: "test", step: 0, steps: Some(steps), seconds: 0.0, peak: None };
+        Journal::create(&journal).unwrap().notice(&Event::Begin(begin)).unwrap();
+        Self { interrupted: Some((every, journal)), ..Self::new(steps) }
+    }
+
+    /// An event that a journal keeps.
+    fn tell(&mut self, event: &Event<'_>, step: u64) {
+        self.said.extend(self.doctor.examine(event));
+        if let Some((_, journal)) = &self.interrupted {
+            Journal::resume(journal, step).unwrap().notice(event).unwrap();
+        }
     }
 
     /// Takes all steps; `at` gives the state of each from how far the run is.
@@ -39,13 +59,18 @@ impl Run {
             self.said.extend(self.doctor.examine(&Event::Step(step.clone())));
             if number.is_multiple_of(10) {
                 self.doctor.enter_part(state.part);
-                self.said.extend(self.doctor.examine(&Event::Log(step)));
+                self.tell(&Event::Log(step), number);
             }
             if number.is_multiple_of(100) {
                 let mut held_out = Figures::default();
                 held_out.add("loss", state.held_out, 1.0);
                 let evaluation = Evaluation { step: number, figures: &held_out, best: false, elapsed: 1.0 };
-                self.said.extend(self.doctor.examine(&Event::Evaluation(evaluation)));
+                self.tell(&Event::Evaluation(evaluation), number);
+            }
+            if let Some((every, journal)) = &self.interrupted
+                && number.is_multiple_of(*every)
+            {
+                self.doctor = Doctor::resume(OPTIONS, journal, number).unwrap();
             }
         }
         self.said
@@ -193,4 +218,23 @@ fn masking_that_is_not_what_was_asked_for() {
     let said = doctor.examine_masking(&bert, &off).unwrap();
     assert!(said.contains("chosen 11.0 % instead of 15.0 %, [MASK] 90.0 % instead of 80.0 %"), "{said}");
     assert_eq!(doctor.examine_masking(&bert, &off), None);
+}
+
+#[test]
+fn a_restart_forgets_nothing_and_repeats_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = dir.path().join("metrics.jsonl");
+    let run = |every| Run::interrupted(2_000, every, journal.clone());
+    for every in [100, 130] {
+        assert_eq!(run(every).take(healthy), Vec::<String>::new(), "every {every} steps");
+        let said = run(every).take(|step, progress| State {
+            held_out: 4.0 + (progress - 0.3).abs(),
+            ..healthy(step, progress)
+        });
+        only(said, "The model learns the training data by heart");
+        let said = run(every).take(|step, progress| with(healthy(step, progress), "mlm_loss", 5.95));
+        only(said, "no better than the 6.000");
+    }
+    let none = dir.path().join("none.jsonl");
+    assert!(Doctor::resume(OPTIONS, &none, 7).is_ok(), "a journal that is gone is no reason to stop");
 }
