@@ -60,28 +60,23 @@ pub(crate) fn warmup(value: f64) -> Warmup {
     if value < 1.0 { Warmup::Share(value) } else { Warmup::Steps(value.round() as u64) }
 }
 
-/// What every training can be asked for. A flag that is not given is not written down.
+/// What every training can be asked for.
 #[derive(Debug, Clone, Default, Args, Serialize)]
 pub(crate) struct CommonFlags {
     /// Batches of a step: more of them need no more memory [default: 1]
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) accumulate: Option<u32>,
     /// The largest norm that the gradient may have; 0 is no limit [default: 1]
     #[arg(long, value_name = "NORM", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) clip: Option<f64>,
     /// Dropout instead of what the configuration says
     #[arg(long, value_name = "RATE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropout: Option<f64>,
     /// Compute activations again instead of keeping them: a third more time, much less memory
     #[arg(long, help_heading = "Training")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) checkpointing: bool,
     /// Multiply in bfloat16, add in f32: less time on processors with AMX or AMD's AVX512-BF16; evaluations stay in f32
     #[arg(long, help_heading = "Training")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) bf16: bool,
 }
 

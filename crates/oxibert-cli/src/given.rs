@@ -5,18 +5,29 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The fields that are written down, by name. Flags that were not given are not.
-pub(crate) fn fields(flags: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(flags) {
+/// All fields, by name.
+pub(crate) fn fields(settings: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(settings) {
         Ok(Value::Object(map)) => map,
         other => unreachable!("flags are an object: {other:?}"),
     }
 }
 
+/// The flags that were given, by name: one that was not is nothing, false or an empty list.
+pub(crate) fn given(flags: &impl Serialize) -> Map<String, Value> {
+    let mut all = fields(flags);
+    all.retain(|_, value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
+    });
+    all
+}
+
 /// These flags over defaults, which are an object.
 pub(crate) fn over<S: DeserializeOwned>(flags: &impl Serialize, defaults: Value) -> Result<S> {
     let Value::Object(mut all) = defaults else { unreachable!("defaults are an object: {defaults}") };
-    all.extend(fields(flags));
+    all.extend(given(flags));
     serde_json::from_value(Value::Object(all)).context("flags")
 }
 
@@ -49,4 +60,38 @@ pub(crate) fn list(settings: &impl Serialize) -> Vec<(String, String)> {
     };
     let all = fields(settings).into_iter().filter(|(_, value)| !value.is_null());
     all.map(|(name, value)| (name.replace('_', " "), shown(&value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Serialize)]
+    struct Flags {
+        steps: Option<u64>,
+        bf16: bool,
+        columns: Vec<u32>,
+    }
+
+    #[test]
+    fn flags_that_were_not_given_leave_the_defaults() {
+        let none = Flags { steps: None, bf16: false, columns: Vec::new() };
+        assert!(given(&none).is_empty());
+        let defaults = json!({ "steps": 7, "bf16": false, "columns": [1] });
+        assert_eq!(over::<Value>(&none, defaults.clone()).unwrap(), defaults);
+        let all = Flags { steps: Some(0), bf16: true, columns: vec![2] };
+        let expected = json!({ "steps": 0, "bf16": true, "columns": [2] });
+        assert_eq!(over::<Value>(&all, defaults).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_run_goes_on_with_what_it_was_begun_with() {
+        let begun = Flags { steps: Some(7), bf16: true, columns: Vec::new() };
+        let same = Flags { steps: None, bf16: true, columns: Vec::new() };
+        assert!(check(&begun, &given(&same)).is_ok());
+        let other = Flags { steps: Some(8), ..same };
+        let told = check(&begun, &given(&other)).unwrap_err().to_string();
+        assert!(told.starts_with("--steps: the run was begun with 7, now it is 8"), "{told}");
+    }
 }

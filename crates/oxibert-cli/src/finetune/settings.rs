@@ -11,51 +11,41 @@ use serde_json::json;
 use crate::choices::{CommonFlags, DecayChoice, warmup};
 use crate::given;
 
-/// The flags that decide what comes out. One that is not given is not written down.
+/// The flags that decide what comes out.
 #[derive(Debug, Clone, Default, Args, Serialize)]
 pub(crate) struct Flags {
     /// How often the data are seen [default: 3]
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) epochs: Option<f64>,
     /// Texts of a batch [default: 32]
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<usize>,
     /// The highest learning rate [default: 3e-5; 5e-5 up to a width of 512, 1e-4 up to 256, 3e-4 up to 128]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lr: Option<f64>,
     /// The share of the run, or from 1 on the number of steps, until that rate is reached [default: 0.1]
     #[arg(long, value_name = "SHARE|STEPS", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warmup: Option<f64>,
     /// How the rate falls afterwards [default: linear]
     #[arg(long, value_enum, help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decay: Option<DecayChoice>,
     /// The rate of each layer as a share of the one above it, such as 0.9 [default: 1]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) layer_decay: Option<f32>,
     /// What does not learn: embeddings, or a number of layers from below (the embeddings with them)
     #[arg(long, value_name = "N|embeddings", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) freeze: Option<String>,
     /// End after so many evaluations without a better one
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patience: Option<u32>,
     /// Decoupled; biases and LayerNorms are left out [default: 0.01]
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weight_decay: Option<f32>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) common: CommonFlags,
     /// Another seed is another order, another head, another dropout [default: 42]
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seed: Option<u64>,
 }
 

@@ -100,7 +100,7 @@ impl<J: Job> Trial<'_, J> {
 
     /// A new run, or where an interrupted one stands.
     fn start(&self, learner: &Finetune<'_, J::Task>, options: Options) -> Result<Start> {
-        let (job, data) = (given::fields(self.job), learner.fingerprint());
+        let (job, data) = (given::given(self.job), learner.fingerprint());
         let recipe = Recipe::new(J::NAME, job, &self.base.name, data, self.settings.clone());
         let (store, checkpoint) = recipe.begin(&self.out, options)?;
         let Some(checkpoint) = checkpoint else { return self.at_first(learner, store) };

@@ -226,7 +226,7 @@ fn check_same(arguments: &Arguments, shards: &Shards, recipe: &Recipe) -> Result
             );
         }
     }
-    given::check(&recipe.settings, &given::fields(&arguments.flags))
+    given::check(&recipe.settings, &given::given(&arguments.flags))
 }
 
 /// What tells these shards from others: their checksums and their vocabulary.

@@ -37,106 +37,83 @@ pub(crate) enum Variant {
     Google,
 }
 
-/// The flags that decide what comes out. One that is not given is not written down.
+/// The flags that decide what comes out.
 #[derive(Debug, Clone, Default, Args, Serialize)]
 pub(crate) struct Flags {
     /// How many steps [default: 10000, unless a time is given]
     #[arg(long, value_name = "N", conflicts_with = "time_budget", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) steps: Option<u64>,
     /// How long, such as 90s, 30m, 2h; the learning rate decays to the end of it
     #[arg(long, value_name = "TIME", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_budget: Option<String>,
     /// Sequences of a batch [default: 32]
     #[arg(long, value_name = "N", conflicts_with = "batch_tokens", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<usize>,
     /// Tokens of a batch instead
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch_tokens: Option<usize>,
     /// The highest learning rate [default: 1e-3 up to a width of 256, 5e-4 up to 512, 1e-4 above; 2e-5 with --model]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lr: Option<f64>,
     /// The share of the run, or from 1 on the number of steps, until that rate is reached [default: 0.06]
     #[arg(long, value_name = "SHARE|STEPS", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warmup: Option<f64>,
     /// How the rate falls afterwards [default: linear]
     #[arg(long, value_enum, help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decay: Option<DecayChoice>,
     /// [default: adamw]
     #[arg(long, value_enum, help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) optimizer: Option<OptimizerChoice>,
     /// Whose details of optimizer and schedule [default: hf]
     #[arg(long, value_enum, help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) variant: Option<Variant>,
     /// Adam's decay of the mean of squares [default: 0.999]
     #[arg(long, value_name = "BETA", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) beta2: Option<f32>,
     /// Decoupled; biases and LayerNorms are left out [default: 0.01]
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weight_decay: Option<f32>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) common: CommonFlags,
     /// What is predicted [default: mlm+nsp]
     #[arg(long, value_enum, help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) objective: Option<ObjectiveChoice>,
     /// Tokens of a sequence at most [default: 128]
     #[arg(long, value_name = "N", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) length: Option<usize>,
     /// Tokens of a sequence in the last part of the run, such as 512; batches then have fewer sequences
     #[arg(long, value_name = "N", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) long_length: Option<usize>,
     /// How large that part is [default: 0.1]
     #[arg(long, value_name = "SHARE", requires = "long_length", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) long_share: Option<f64>,
     /// The share of tokens that are predicted; evaluation always takes 0.15 [default: 0.15]
     #[arg(long, value_name = "SHARE", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mask_rate: Option<f64>,
     /// Tokens of a sequence that are predicted, at most [default: the mask rate times the length]
     #[arg(long, value_name = "N", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_predictions: Option<usize>,
     /// The share of documents that are cut into shorter sequences [default: 0.1]
     #[arg(long, value_name = "SHARE", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) short_probability: Option<f64>,
     /// Mask all pieces of a word together; Chinese words too
     #[arg(long, help_heading = "Examples")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) whole_word: bool,
     /// Mask up to so many neighbouring words together [default: 1]
     #[arg(long, value_name = "N", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ngram: Option<u32>,
     /// Mask once, as Google's data were made, instead of anew in every epoch
     #[arg(long = "static", help_heading = "Examples")]
-    #[serde(rename = "static", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "static")]
     pub(crate) fixed: bool,
     /// How many different maskings --static makes [default: 10]
     #[arg(long, value_name = "N", requires = "fixed", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dupe: Option<u64>,
     /// The share of documents that are held out to measure the model [default: 0.01]
     #[arg(long, value_name = "SHARE", help_heading = "Examples")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) held_out: Option<f64>,
     /// Another seed is another run [default: 42]
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seed: Option<u64>,
 }

@@ -20,7 +20,6 @@ use super::{Job, Take, characters, each_line};
 pub(crate) struct Flags {
     /// Tokens of a question at most [default: 64]
     #[arg(long, value_name = "N", help_heading = "Data")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_question: Option<usize>,
     /// Tokens of an answer at most [default: 30]
     #[arg(long, value_name = "N", help_heading = "Data")]

@@ -22,35 +22,27 @@ use crate::output::remark;
 pub(crate) struct Flags {
     /// The column of the text: a header's name, or a number from 1 [default: guessed, and said]
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// The column of the second text of a pair
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     text2: Option<String>,
     /// The column of the label
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     /// lines, tsv, csv or jsonl [default: by the file's name]
     #[arg(long, value_name = "FORMAT", help_heading = "Data")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// Any number of labels for a text, separated by --label-separator or in a JSON list
     #[arg(long, conflicts_with = "regression", help_heading = "Data")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     multi_label: bool,
     /// What separates several labels [default: a comma]
     #[arg(long, value_name = "CHARACTER", requires = "multi_label", help_heading = "Data")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     label_separator: Option<char>,
     /// The label is a number to be predicted
     #[arg(long, help_heading = "Data")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     regression: bool,
     /// Rare classes weigh more in training
     #[arg(long, conflicts_with_all = ["regression", "multi_label"], help_heading = "Data")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     class_weights: bool,
 }
 

@@ -114,19 +114,15 @@ impl<C: Args> Tasks<C> {
 pub(crate) struct LongFlags {
     /// Tokens of a sequence at most [default: the checkpoint's, or 128; answer: 384]
     #[arg(long, value_name = "N", help_heading = "Long texts")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_length: Option<usize>,
     /// What is read of a longer text: head, tail, head+tail or sliding (all of it, in windows) [default: head; answer: sliding]
     #[arg(long, value_name = "MODE", help_heading = "Long texts")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) long: Option<String>,
     /// Tokens that neighbouring windows share [default: a quarter of the window; answer: 128]
     #[arg(long, value_name = "N", help_heading = "Long texts")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stride: Option<usize>,
     /// How the answers about windows become one: mean, max or vote [default: mean]
     #[arg(long, value_name = "HOW", help_heading = "Long texts")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pool: Option<String>,
 }
 

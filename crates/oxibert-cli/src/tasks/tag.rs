@@ -19,7 +19,6 @@ use super::{Job, Take, characters, each_line};
 pub(crate) struct Flags {
     /// tsv (columns, as CoNLL's) or jsonl [default: by the file's name]
     #[arg(long, value_name = "FORMAT", help_heading = "Data")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// How pieces become entities: none, simple, first, average or max [default: first]
     #[arg(long, value_name = "HOW", help_heading = "Data")]

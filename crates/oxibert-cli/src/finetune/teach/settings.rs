@@ -18,55 +18,44 @@ const PAPER_WARMUP: f64 = 4000.0;
 /// Adam's constants in the paper (section 5.3).
 const PAPER_ADAM: (f32, f32) = (0.98, 1e-9);
 
-/// The flags that decide what comes out. One that is not given is not written down.
+/// The flags that decide what comes out.
 #[derive(Debug, Clone, Default, Args, Serialize)]
 pub(crate) struct Flags {
     /// How often the data are seen [default: 10, unless steps or a time are given]
     #[arg(long, value_name = "N", conflicts_with_all = ["steps", "time_budget"], help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) epochs: Option<f64>,
     /// How many steps instead
     #[arg(long, value_name = "N", conflicts_with = "time_budget", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) steps: Option<u64>,
     /// How long instead, such as 90s, 30m, 2h
     #[arg(long, value_name = "TIME", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_budget: Option<String>,
     /// Tokens of a batch (of both sides together) [default: 4096]
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch_tokens: Option<usize>,
     /// The highest learning rate [default: the paper's, 1 / sqrt(4000 * width)]
     #[arg(long, value_name = "RATE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lr: Option<f64>,
     /// The share of the run, or from 1 on the number of steps, until that rate is reached [default: 0.1]
     #[arg(long, value_name = "SHARE|STEPS", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warmup: Option<f64>,
     /// How the rate falls afterwards [default: inverse-sqrt]
     #[arg(long, value_enum, help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decay: Option<DecayChoice>,
     /// End after so many evaluations without a better one
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patience: Option<u32>,
     /// The share of each answer that is spread over all tokens [default: translate 0.1, lm 0]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) smoothing: Option<f32>,
     /// Decoupled; biases and LayerNorms are left out [default: 0]
     #[arg(long, value_name = "DECAY", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weight_decay: Option<f32>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) common: CommonFlags,
     /// Another seed is another order, another beginning, another dropout [default: 42]
     #[arg(long, value_name = "N", help_heading = "Training")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seed: Option<u64>,
 }
 

@@ -56,7 +56,6 @@ pub(crate) struct Job {
     pub(crate) pre_norm: bool,
     /// What is not shared, one or both [default: one table for source, target and output, as in the paper]
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Training")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) separate: Vec<Separate>,
 }
 
@@ -121,7 +120,7 @@ pub(crate) fn learn(
         ));
     }
     let tokenizer = &base.tokenizer;
-    let lesson = Lesson { verb, name: "translate", job: given::fields(job), settings: &settings, tokenizer };
+    let lesson = Lesson { verb, name: "translate", job: given::given(job), settings: &settings, tokenizer };
     let mut taught = lesson.teach(&mut learner, base.values, stop)?;
     if taught.outcome.complete {
         taught.report.add(translations(learner.samples()))?;
