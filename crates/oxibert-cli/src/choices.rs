@@ -177,7 +177,7 @@ impl Threads {
 pub(crate) struct Manner {
     #[command(flatten)]
     pub(crate) threads: Threads,
-    /// No progress, no notes and no summary
+    /// No progress and no summary
     #[arg(long)]
     pub(crate) quiet: bool,
     /// What came out, as one JSON object
