@@ -127,9 +127,9 @@ impl Start {
         let about = About { title: run_options.title.clone(), settings, baselines: Vec::new() };
         let (out, step) = (store.directory(), checkpoint.as_ref().map(|checkpoint| checkpoint.step));
         let mut watchers = Watchers::new(out, &out.join("report.html"), about, options.quiet, step)?;
-        let doctor = doctor(DoctorOptions::default(), out, step)?;
+        let doctor = (!options.no_doctor).then(|| doctor(DoctorOptions::default(), out, step)).transpose()?;
         let mut run = Run::new(learner, values, optimizer, schedule, run_options, &mut store);
-        if !options.no_doctor {
+        if let Some(doctor) = doctor {
             run = run.consult(doctor);
         }
         if let Some(checkpoint) = &checkpoint {
