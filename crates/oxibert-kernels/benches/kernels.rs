@@ -74,11 +74,11 @@ fn products(bench: &Bench) {
         let packed = PackedWeight::new(&w, i);
         bench.flops(&name("packed"), flops, || packed.linear(&x, Some(&bias), &mut y));
         bench.flops(&name("dx"), flops, || linear_dx(&y, &w, o, false, &mut dx));
-        bench.flops(&name("dw"), flops, || linear_dw(&y, &x, i, &mut dw));
+        bench.flops(&name("dw"), flops, || linear_dw(&y, &x, i, false, &mut dw));
         in_bf16(true, || {
             bench.flops(&name("bf16 linear"), flops, || linear(&x, &w, Some(&bias), i, &mut y));
             bench.flops(&name("bf16 dx"), flops, || linear_dx(&y, &w, o, false, &mut dx));
-            bench.flops(&name("bf16 dw"), flops, || linear_dw(&y, &x, i, &mut dw));
+            bench.flops(&name("bf16 dw"), flops, || linear_dw(&y, &x, i, false, &mut dw));
         });
     }
 }

@@ -25,15 +25,12 @@ pub fn clear(x: &mut [f32]) {
     each(x.chunks_mut(rows_per_piece(1)), |x| x.fill(0.0));
 }
 
-/// `to += x; x = 0`: the gradient of one half of a batch goes to that of the other.
-pub fn collect(to: &mut [f32], x: &mut [f32]) {
+/// `to += x`: the gradient of one half of a batch goes to that of the other.
+pub fn add(to: &mut [f32], x: &[f32]) {
     let _time = time(Kernel::Optimizer);
-    assert_eq!(to.len(), x.len(), "collect shapes");
+    assert_eq!(to.len(), x.len(), "add shapes");
     let piece = rows_per_piece(1);
-    each(to.chunks_mut(piece).zip(x.chunks_mut(piece)), |(to, x)| {
-        add_to(to, x);
-        x.fill(0.0);
-    });
+    each(to.chunks_mut(piece).zip(x.chunks(piece)), |(to, x)| add_to(to, x));
 }
 
 /// `x *= factor`.

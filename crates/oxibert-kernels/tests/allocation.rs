@@ -45,7 +45,7 @@ impl Step {
         linear(x, w, Some(a), H, y);
         packed.linear(x, Some(a), z);
         linear_dx(y, w, H, true, z);
-        linear_dw(y, x, H, dw);
+        linear_dw(y, x, H, true, dw);
         bias_gradient(y, a);
         activation(Activation::Gelu, y, z);
         activation_backward(Activation::Gelu, y, z, Some(a));

@@ -9,7 +9,7 @@ mod counting;
 use oxibert::data::Batch;
 use oxibert::model::transformer::{self, PairBatch, Transformer};
 use oxibert::model::{Config, DropoutPlan, Keep, Pretraining, Targets, Work};
-use oxibert::nn::Params;
+use oxibert::nn::{Gradients, Params};
 use oxibert::random::Random;
 use oxibert::train::{Algorithm, Optimizer, OptimizerOptions};
 
@@ -35,7 +35,7 @@ fn data(vocab: u64, seed: u64) -> (Batch, Targets) {
 struct Training {
     model: Pretraining,
     params: Params,
-    gradients: Vec<f32>,
+    gradients: Gradients,
     optimizer: Optimizer,
     work: Work,
     batch: Batch,
@@ -51,7 +51,7 @@ impl Training {
         let params = Params::new(model.layout().clone(), &config, 1);
         let (batch, targets) = data(500, 2);
         Self {
-            gradients: vec![0.0; params.values.len()],
+            gradients: Gradients::new(model.layout()),
             optimizer: Optimizer::new(model.layout(), options),
             work: Work::default(),
             model,
@@ -64,7 +64,7 @@ impl Training {
 
     fn step(&mut self, number: u64) {
         let Self { model, params, gradients, optimizer, work, batch, targets, keep } = self;
-        gradients.fill(0.0);
+        gradients.begin();
         let dropout = DropoutPlan::new(model.config(), number);
         let losses = model.gradients(&params.values, gradients, batch, targets, dropout, *keep, work);
         assert!(losses.mlm > 0.0 && losses.nsp > 0.0);
@@ -139,12 +139,13 @@ fn of_the_transformer((normalize_before, keep): (bool, Keep)) {
     let mut random = Random::new(3, "test batch", 0);
     let mut ids = |length: usize| (0..length).map(|_| random.below(500) as u32).collect::<Vec<_>>();
     LENGTHS.iter().for_each(|&length| batch.push(&ids(length), &ids(length / 2 + 2)));
-    let (mut gradients, mut work) = (vec![0.0; values.len()], transformer::Work::default());
+    let (mut gradients, mut work) = (Gradients::new(model.layout()), transformer::Work::default());
     pool(1).install(|| {
         for number in 0..6 {
             let training =
                 oxibert::model::Training { dropout: model.dropout(number), keep, smoothing: 0.1, share: 1.0 };
             let allocations = counting::allocations(|| {
+                gradients.begin();
                 model.gradients(&values, &mut gradients, &batch, training, &mut work);
             });
             assert!((number == 0) == (allocations > 0), "step {number}: {allocations}, {keep:?}");

@@ -8,7 +8,7 @@ use oxibert::data::Batch;
 use oxibert::model::{
     Activation, Checkpoint, Config, DropoutPlan, Inspection, Keep, Pretraining, Targets, Weights, Work,
 };
-use oxibert::nn::Params;
+use oxibert::nn::{Gradients, Params};
 use oxibert::train::{Optimizer, OptimizerOptions};
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ fn every_gradient_is_pytorchs() {
     let (model, params) = load(&config, &weights);
     let (batch, targets) = data();
     let figures = figures("figures.safetensors");
-    let mut gradients = vec![0.0; params.values.len()];
+    let mut gradients = Gradients::new(model.layout());
     let mut work = Work::default();
     let losses = model.gradients(
         &params.values,
@@ -99,6 +99,7 @@ fn every_gradient_is_pytorchs() {
         &mut work,
     );
     close("loss", &[losses.total() as f32], &numbers(&figures, "loss"), 1e-5);
+    let gradients = gradients.values();
     for (param, range) in model.layout().iter() {
         close(&param.name, &gradients[range], &numbers(&figures, &format!("grad.{}", param.name)), 1e-5);
     }
@@ -113,11 +114,11 @@ fn ten_steps_are_pytorchs_and_googles() {
         let (batch, targets) = data();
         let options = OptimizerOptions { bias_correction, ..OptimizerOptions::default() };
         let mut optimizer = Optimizer::new(model.layout(), options);
-        let mut gradients = vec![0.0; params.values.len()];
+        let mut gradients = Gradients::new(model.layout());
         let mut work = Work::default();
         let mut losses = Vec::new();
         for _ in 0..10 {
-            gradients.fill(0.0);
+            gradients.begin();
             let loss = model.gradients(
                 &params.values,
                 &mut gradients,
@@ -128,7 +129,7 @@ fn ten_steps_are_pytorchs_and_googles() {
                 &mut work,
             );
             losses.push(loss.total() as f32);
-            optimizer.step(&mut params.values, &gradients, 1e-3);
+            optimizer.step(&mut params.values, &mut gradients, 1e-3);
         }
         close("losses", &losses, &numbers(&figures, &format!("loss.{variant}")), 1e-5);
         for (param, range) in model.layout().iter() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use oxibert::data::Batch;
 use oxibert::model::{Checkpoint, DropoutPlan, Head, Keep, TaskModel, TaskStep, TaskWork, Weights};
-use oxibert::nn::Params;
+use oxibert::nn::{Gradients, Params};
 use oxibert_kernels::{IGNORE, cross_entropy};
 use serde_json::Value;
 
@@ -52,10 +52,11 @@ fn compare(name: &str, head: Head, asked: &[u32], loss: impl Fn(&mut [f32], &Bat
     close(&format!("{name} logits"), model.logits(&values, &batch, &mut work), &figure("logits"));
     let asked = [None, Some(asked)].into_iter().filter(|asked| *asked != Some(&[]));
     for (asked, keep) in asked.flat_map(|asked| [(asked, Keep::Everything), (asked, Keep::Inputs)]) {
-        let mut gradients = vec![0.0; values.len()];
+        let mut gradients = Gradients::new(model.layout());
         let step = TaskStep { batch: &batch, asked, dropout: DropoutPlan::OFF, keep };
         let found = model.gradients(&values, &mut gradients, step, &mut work, |logits| loss(logits, &batch));
         close(&format!("{name} loss"), &[found as f32], &figure("loss"));
+        let gradients = gradients.values();
         for (param, range) in layout.iter() {
             close(
                 &format!("{name} {}", param.name),

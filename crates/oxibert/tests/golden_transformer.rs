@@ -9,7 +9,7 @@ use oxibert::infer::{DecodeOptions, GenerateOptions, Generator, Translator};
 use oxibert::model::causal::{self, Causal, TextBatch};
 use oxibert::model::transformer::{self, PairBatch, Transformer};
 use oxibert::model::{DropoutPlan, Inspection, Keep, TokenLoss, Training, Weights};
-use oxibert::nn::{Layout, Params};
+use oxibert::nn::{Gradients, Layout, Params};
 use oxibert::text::{Tokenizer, Vocab};
 use oxibert::train::{Optimizer, OptimizerOptions};
 use serde_json::Value;
@@ -61,16 +61,16 @@ fn ten_steps(
     layout: &Layout,
     mut values: Vec<f32>,
     figures: &Weights,
-    mut gradients_of: impl FnMut(&[f32], &mut [f32]) -> TokenLoss,
+    mut gradients_of: impl FnMut(&[f32], &mut Gradients) -> TokenLoss,
 ) {
     let options = OptimizerOptions { beta2: 0.98, eps: 1e-6, ..OptimizerOptions::default() };
     let mut optimizer = Optimizer::new(layout, options);
-    let mut gradients = vec![0.0; values.len()];
+    let mut gradients = Gradients::new(layout);
     let mut losses = Vec::new();
     for _ in 0..10 {
-        gradients.fill(0.0);
+        gradients.begin();
         losses.push(gradients_of(&values, &mut gradients).loss as f32);
-        optimizer.step(&mut values, &gradients, 1e-3);
+        optimizer.step(&mut values, &mut gradients, 1e-3);
     }
     close("losses", &losses, &numbers(figures, "losses"), 1e-5);
     compare(layout, &values, figures, "", 1e-4);
@@ -116,11 +116,11 @@ fn every_gradient_of_the_transformer_is_pytorchs() {
     let (model, params, figures) = translator();
     let (batch, _) = pairs();
     for keep in [Keep::Everything, Keep::Inputs] {
-        let mut gradients = vec![0.0; params.values.len()];
+        let mut gradients = Gradients::new(model.layout());
         let mut work = transformer::Work::default();
         let loss = model.gradients(&params.values, &mut gradients, &batch, training(keep), &mut work);
         close("loss", &[loss.loss as f32], &numbers(&figures, "loss"), 1e-5);
-        compare(model.layout(), &gradients, &figures, "grad.", 1e-5);
+        compare(model.layout(), gradients.values(), &figures, "grad.", 1e-5);
     }
 }
 
@@ -194,10 +194,10 @@ fn every_gradient_of_the_causal_model_is_pytorchs() {
     let (model, params, figures) = speaker();
     let (batch, _) = texts();
     for keep in [Keep::Everything, Keep::Inputs] {
-        let mut gradients = vec![0.0; params.values.len()];
+        let mut gradients = Gradients::new(model.layout());
         let mut work = causal::Work::default();
         model.gradients(&params.values, &mut gradients, &batch, training(keep), &mut work);
-        compare(model.layout(), &gradients, &figures, "grad.", 1e-5);
+        compare(model.layout(), gradients.values(), &figures, "grad.", 1e-5);
     }
 }
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use oxibert::data::Batch;
 use oxibert::model::{Config, DropoutPlan, Keep, Pretraining, Targets, Work, checkpoint};
-use oxibert::nn::Params;
+use oxibert::nn::{Gradients, Params};
 use oxibert::text::{SPECIAL_TOKENS, Tokenizer, Vocab};
-use oxibert_kernels::{AdamW, adamw, clear};
+use oxibert_kernels::{AdamW, adamw};
 
 const SENTENCES: [&str; 7] = [
     "Paris is the capital of France.",
@@ -33,10 +33,11 @@ pub(crate) fn save(directory: &Path) {
     let model = Pretraining::new(&config);
     let mut params = Params::new(model.layout().clone(), &config, 1);
     let (batch, targets) = lessons(&tokenizer);
-    let [mut gradients, mut m, mut v] = [0; 3].map(|_| vec![0.0; params.values.len()]);
+    let mut gradients = Gradients::new(model.layout());
+    let [mut m, mut v] = [0; 2].map(|_| vec![0.0; params.values.len()]);
     let mut work = Work::default();
     for number in 1..=STEPS {
-        clear(&mut gradients);
+        gradients.begin();
         let off = DropoutPlan::OFF;
         model.gradients(&params.values, &mut gradients, &batch, &targets, off, Keep::Everything, &mut work);
         let step = AdamW {
@@ -48,7 +49,7 @@ pub(crate) fn save(directory: &Path) {
             bias_correction: Some(number),
             gradient_scale: 1.0,
         };
-        adamw(&step, &mut params.values, &gradients, &mut m, &mut v);
+        adamw(&step, &mut params.values, gradients.values(), &mut m, &mut v);
     }
     std::fs::create_dir_all(directory).unwrap();
     tokenizer.save(directory).unwrap();

@@ -64,12 +64,13 @@ pub fn linear_dx(dy: &[f32], w: &[f32], outputs: usize, accumulate: bool, dx: &m
     layer(MatMut::new(dx, n, inputs), Mat::new(dy, n, outputs), Mat::new(w, outputs, inputs), start);
 }
 
-/// The gradient of [`linear`]'s weight, added to what `dw` holds. (The bias's is [`crate::bias_gradient`].)
+/// The gradient of [`linear`]'s weight. (The bias's is [`crate::bias_gradient`].)
 ///
-/// `dw [O, I] += dy^T [O, N] x [N, I]`.
-pub fn linear_dw(dy: &[f32], x: &[f32], inputs: usize, dw: &mut [f32]) {
+/// `dw [O, I] = dy^T [O, N] x [N, I]`, or `dw += dy^T x`.
+pub fn linear_dw(dy: &[f32], x: &[f32], inputs: usize, accumulate: bool, dw: &mut [f32]) {
     let (n, outputs) = (rows_of(x, inputs), rows_of(dw, inputs));
-    layer(MatMut::new(dw, outputs, inputs), Mat::new(dy, n, outputs).t(), Mat::new(x, n, inputs), Start::Add);
+    let start = if accumulate { Start::Add } else { Start::Zero };
+    layer(MatMut::new(dw, outputs, inputs), Mat::new(dy, n, outputs).t(), Mat::new(x, n, inputs), start);
 }
 
 /// A weight [O, I] in the order in which the tiles read it: packed once, used for every prediction.

@@ -115,7 +115,7 @@ fn check_bf16(m: usize, k: usize, n: usize) {
     in_bf16(true, || {
         linear(&x_, &w_, Some(&bias), k, &mut y);
         linear_dx(&dy_, &w_, n, false, &mut dx);
-        linear_dw(&dy_, &x_, k, &mut dw);
+        linear_dw(&dy_, &x_, k, true, &mut dw);
     });
     let (x, w, dy) = (Mat::new(&x, m, k), Mat::new(&w, n, k), Mat::new(&dy, m, n));
     scalar::gemm(&mut want_y, x, w.t());

@@ -16,7 +16,7 @@ use super::tower::Activations;
 use crate::data::Batch;
 use crate::nn::attention::{Memory, Sequences};
 use crate::nn::sub_layer::{self, Dropouts, Flow, Given, SubLayer};
-use crate::nn::{Layout, Numbers, fit};
+use crate::nn::{Gradients, Layout, Numbers, fit};
 
 /// All blocks but the last, and the last one over chosen rows.
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ impl ChosenRows {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         step: Step<'_>,
         state: &mut ChosenState,
         d: &mut [f32],

@@ -8,7 +8,7 @@ use super::{Config, Positions, sinusoids};
 use crate::data::Batch;
 use crate::nn::linear::{Moments, NormStep};
 use crate::nn::params::Place;
-use crate::nn::{Layout, NormPlace, Numbers, fit};
+use crate::nn::{Gradients, Layout, NormPlace, Numbers, fit};
 
 /// The tables, and their LayerNorm.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Embeddings {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         batch: &Batch,
         dropout: Dropout,
         state: &State,
@@ -119,7 +119,7 @@ impl Embeddings {
             step.backward(values, gradients, d, None);
         }
         let mut table = |place: &Place, ids: &[u32], scale: f32| {
-            kernels::embed_backward(d, ids, scale, self.hidden, &mut gradients[place.values.clone()]);
+            kernels::embed_backward(d, ids, scale, self.hidden, gradients.rows(place, self.hidden, ids));
         };
         table(&self.words, &batch.ids, self.scale);
         if let Some(segments) = &self.segments {

@@ -8,7 +8,7 @@ use crate::data::Batch;
 use crate::nn::attention::Attention;
 use crate::nn::feed_forward::FeedForward;
 use crate::nn::sub_layer::{Function, SubLayer};
-use crate::nn::{Layout, Linear, NormPlace, Numbers};
+use crate::nn::{Gradients, Layout, Linear, NormPlace, Numbers};
 
 /// Embeddings and blocks.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ impl Encoder {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         batch: &Batch,
         dropout: DropoutPlan,
         keep: Keep,

@@ -7,7 +7,7 @@ use super::names::{MLM_BIAS, MLM_DECODER, MLM_DECODER_BIAS, WORD_EMBEDDINGS};
 use super::output::Output;
 use crate::nn::linear::{Moments, NormStep};
 use crate::nn::params::Place;
-use crate::nn::{Layout, Linear, NormPlace, Numbers, fit};
+use crate::nn::{Gradients, Layout, Linear, NormPlace, Numbers, fit};
 
 /// `y = tanh(W h + b)` of each sequence's first token.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl Pooler {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         firsts: &[u32],
         state: &mut PoolerState,
         d: &mut [f32],
@@ -149,7 +149,7 @@ impl Mlm {
     pub(crate) fn loss(
         &self,
         values: &[f32],
-        gradients: Option<&mut [f32]>,
+        gradients: Option<&mut Gradients>,
         hidden: &[f32],
         chosen: &[u32],
         labels: &[u32],
@@ -165,7 +165,7 @@ impl Mlm {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         chosen: &[u32],
         state: &mut MlmState,
         dhidden: &mut [f32],
@@ -223,7 +223,7 @@ impl Nsp {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         pooled: &[f32],
         state: &NspState,
         dpooled: &mut [f32],

@@ -2,7 +2,7 @@
 
 use oxibert_kernels::{self as kernels, CrossEntropy};
 
-use crate::nn::{Linear, Numbers, fit};
+use crate::nn::{Gradients, Linear, Numbers, fit};
 
 /// Rows whose logits exist at a time: 60 MB of them with 30,000 tokens.
 const ROWS: usize = 512;
@@ -40,7 +40,7 @@ impl Output {
     pub(crate) fn loss(
         &self,
         values: &[f32],
-        mut gradients: Option<&mut [f32]>,
+        mut gradients: Option<&mut Gradients>,
         y: &[f32],
         labels: &[u32],
         (smoothing, share): (f32, f64),

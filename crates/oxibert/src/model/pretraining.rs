@@ -8,7 +8,7 @@ use super::names::{Parts, parameters};
 use super::pass::{DropoutPlan, Inspection, Keep};
 use super::tower::Activations;
 use crate::data::{Batch, Targets};
-use crate::nn::{Layout, fit};
+use crate::nn::{Gradients, Layout, fit};
 
 /// The figures of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -111,7 +111,7 @@ impl Pretraining {
     pub fn gradients(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         batch: &Batch,
         targets: &Targets,
         dropout: DropoutPlan,
@@ -137,7 +137,7 @@ impl Pretraining {
     fn forward(
         &self,
         values: &[f32],
-        gradients: Option<&mut [f32]>,
+        gradients: Option<&mut Gradients>,
         batch: &Batch,
         targets: &Targets,
         dropout: DropoutPlan,

@@ -10,7 +10,7 @@ use super::lanes::Lanes;
 use super::names::{Parts, classifier, parameters, qa_outputs};
 use super::pass::{DropoutPlan, Keep};
 use crate::data::Batch;
-use crate::nn::{Layout, Linear, Numbers, fit};
+use crate::nn::{Gradients, Layout, Linear, Numbers, fit};
 
 /// Which numbers a model says about a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,7 +197,7 @@ impl TaskModel {
     pub fn gradients<R>(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         step: TaskStep<'_>,
         work: &mut TaskWork,
         loss: impl FnOnce(&mut [f32]) -> R,
@@ -305,13 +305,13 @@ mod tests {
         let model = TaskModel::new(&config, Head::Tokens(3));
         let values = Params::new(model.layout().clone(), &config, 3).values;
         let batch = data(&[5, 1, 9], 1).0;
-        let mut gradients = vec![0.0; values.len()];
+        let mut gradients = Gradients::new(model.layout());
         let dropout = DropoutPlan::new(&config, 1);
         let step = TaskStep { batch: &batch, asked: Some(&[]), dropout, keep: Keep::Everything };
         let seen =
             model.gradients(&values, &mut gradients, step, &mut TaskWork::default(), |logits| logits.len());
         assert_eq!(seen, 15 * 3, "a row for every token");
-        assert!(gradients.iter().all(|&gradient| gradient == 0.0));
+        assert!(gradients.values().iter().all(|&gradient| gradient == 0.0));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::names::{Parts, parameters};
 use super::*;
 use crate::data::Batch;
-use crate::nn::{Layout, Params};
+use crate::nn::{Gradients, Layout, Params};
 use crate::random::Random;
 use crate::train::{Optimizer, OptimizerOptions};
 
@@ -52,10 +52,10 @@ fn gradients(
     dropout: DropoutPlan,
     keep: Keep,
 ) -> (Losses, Vec<f32>) {
-    let mut gradients = vec![0.0; values.len()];
+    let mut gradients = Gradients::new(model.layout());
     let losses =
         model.gradients(values, &mut gradients, &data.0, &data.1, dropout, keep, &mut Work::default());
-    (losses, gradients)
+    (losses, gradients.values().to_vec())
 }
 
 /// With dropout, which is a function of its seed.
@@ -188,11 +188,11 @@ fn one_batch_is_learned_by_heart() {
     let mut params = Params::new(model.layout().clone(), &config, 1);
     let (batch, targets) = data(&[9, 4, 12], 1);
     let mut optimizer = Optimizer::new(model.layout(), OptimizerOptions::default());
-    let mut gradients = vec![0.0; params.values.len()];
+    let mut gradients = Gradients::new(model.layout());
     let mut work = Work::default();
     let first = model.evaluate(&params.values, &batch, &targets, &mut work);
     for step in 0..120 {
-        gradients.fill(0.0);
+        gradients.begin();
         let dropout = DropoutPlan::new(&config, step);
         model.gradients(
             &params.values,
@@ -203,7 +203,7 @@ fn one_batch_is_learned_by_heart() {
             Keep::Everything,
             &mut work,
         );
-        optimizer.step(&mut params.values, &gradients, 3e-3);
+        optimizer.step(&mut params.values, &mut gradients, 3e-3);
     }
     let last = model.evaluate(&params.values, &batch, &targets, &mut work);
     assert!(first.total() > 4.0 && last.total() < 0.2, "{first:?} {last:?}");

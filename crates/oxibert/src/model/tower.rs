@@ -14,7 +14,7 @@ use crate::data::Batch;
 use crate::nn::attention::{Memory, Seen, Sequences};
 use crate::nn::linear::{Moments, NormStep};
 use crate::nn::sub_layer::{self, Dropouts, Flow, Function, Given, SubLayer};
-use crate::nn::{NormPlace, Numbers, fit};
+use crate::nn::{Gradients, NormPlace, Numbers, fit};
 
 /// Embeddings and blocks.
 #[derive(Debug, Clone)]
@@ -255,7 +255,7 @@ impl Tower {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         pass: Pass<'_>,
         activations: &mut Activations,
         d: &mut [f32],
@@ -281,7 +281,7 @@ impl Tower {
     fn block_backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         pass: Pass<'_>,
         block: usize,
         activations: &mut Activations,
@@ -310,7 +310,7 @@ impl Tower {
     fn leave(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         pass: Pass<'_>,
         activations: &Activations,
         mut flow: Flow<'_>,

@@ -7,7 +7,7 @@
 use oxibert_kernels::{self as kernels, Dropout, KeyRows, Mat, MatMut};
 
 use super::sub_layer::{Flow, Given};
-use super::{Linear, Numbers, fit};
+use super::{Gradients, Linear, Numbers, fit};
 
 /// Multi-head attention.
 #[derive(Debug, Clone)]
@@ -177,7 +177,7 @@ impl Attention {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         given: Given<'_>,
         state: &State,
         dout: &[f32],

@@ -3,7 +3,7 @@
 use oxibert_kernels::{self as kernels, Activation};
 
 use super::sub_layer::Flow;
-use super::{Linear, Numbers, fit};
+use super::{Gradients, Linear, Numbers, fit};
 
 /// Two linear layers with an activation between them.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl FeedForward {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         x: &[f32],
         state: &State,
         dout: &[f32],

@@ -2,6 +2,7 @@
 
 use oxibert_kernels as kernels;
 
+use super::Gradients;
 use super::params::{Layout, Place};
 
 /// Where a forward pass takes its numbers from.
@@ -52,26 +53,27 @@ impl Linear {
     }
 
     /// `dW += dy^T x`.
-    pub(crate) fn backward_weight(&self, gradients: &mut [f32], x: &[f32], dy: &[f32]) {
-        kernels::linear_dw(dy, x, self.inputs, &mut gradients[self.weight.values.clone()]);
+    pub(crate) fn backward_weight(&self, gradients: &mut Gradients, x: &[f32], dy: &[f32]) {
+        let (dw, accumulate) = gradients.writing(&self.weight);
+        kernels::linear_dw(dy, x, self.inputs, accumulate, dw);
     }
 
     /// `db += sum of dy over rows`, where no fused kernel has done it.
-    pub(crate) fn backward_bias(&self, gradients: &mut [f32], dy: &[f32]) {
+    pub(crate) fn backward_bias(&self, gradients: &mut Gradients, dy: &[f32]) {
         if let Some(dbias) = self.bias_in(gradients) {
             kernels::bias_gradient(dy, dbias);
         }
     }
 
     /// Both of the parameters' gradients.
-    pub(crate) fn backward_parameters(&self, gradients: &mut [f32], x: &[f32], dy: &[f32]) {
+    pub(crate) fn backward_parameters(&self, gradients: &mut Gradients, x: &[f32], dy: &[f32]) {
         self.backward_bias(gradients, dy);
         self.backward_weight(gradients, x, dy);
     }
 
-    /// The bias's part of a vector of the arena's layout.
-    pub(crate) fn bias_in<'g>(&self, gradients: &'g mut [f32]) -> Option<&'g mut [f32]> {
-        self.bias.as_ref().map(|bias| &mut gradients[bias.values.clone()])
+    /// Where to add the bias's gradient.
+    pub(crate) fn bias_in<'g>(&self, gradients: &'g mut Gradients) -> Option<&'g mut [f32]> {
+        self.bias.as_ref().map(|bias| gradients.adding(bias))
     }
 }
 
@@ -147,7 +149,7 @@ impl NormStep<'_> {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         d: &mut [f32],
         dx: Option<&mut [f32]>,
     ) {
@@ -161,20 +163,17 @@ impl NormStep<'_> {
             dropout: self.dropout,
             skip: self.skip,
         };
-        let (dgamma, dbeta) = (self.norm.gamma.values.clone(), self.norm.beta.values.clone());
-        let places = "the places of different parameters";
-        match self.bias {
+        let NormPlace { gamma, beta, .. } = self.norm;
+        let gradients = match self.bias {
             None => {
-                let [dgamma, dbeta] = gradients.get_disjoint_mut([dgamma, dbeta]).expect(places);
-                let gradients = kernels::NormGradients { dgamma, dbeta, dbias: None };
-                kernels::add_layer_norm_backward(given, d, dx, gradients);
+                let [dgamma, dbeta] = gradients.adding_to([gamma, beta]);
+                kernels::NormGradients { dgamma, dbeta, dbias: None }
             }
             Some(bias) => {
-                let [dgamma, dbeta, dbias] =
-                    gradients.get_disjoint_mut([dgamma, dbeta, bias.values.clone()]).expect(places);
-                let gradients = kernels::NormGradients { dgamma, dbeta, dbias: Some(dbias) };
-                kernels::add_layer_norm_backward(given, d, dx, gradients);
+                let [dgamma, dbeta, dbias] = gradients.adding_to([gamma, beta, bias]);
+                kernels::NormGradients { dgamma, dbeta, dbias: Some(dbias) }
             }
-        }
+        };
+        kernels::add_layer_norm_backward(given, d, dx, gradients);
     }
 }

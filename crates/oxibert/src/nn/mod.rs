@@ -1,18 +1,18 @@
 //! The layers, each forward with its backward under it.
 //!
 //! A layer holds no numbers, only their [places](params) in the arena. Forward passes take the numbers from a
-//! `Numbers`: the arena when training, a mapped checkpoint with packed matrices when not. Backward passes add to a
-//! gradient vector of the arena's layout.
+//! `Numbers`: the arena when training, a mapped checkpoint with packed matrices when not. Backward passes add to
+//! [`Gradients`], which are a vector of the arena's layout.
 
 pub(crate) mod attention;
 pub(crate) mod feed_forward;
 pub(crate) mod frozen;
+mod gradients;
 pub(crate) mod linear;
-mod live;
 pub mod params;
 pub(crate) mod sub_layer;
 
-pub use live::Live;
+pub use gradients::Gradients;
 pub use params::{Layout, Params, tensors};
 
 pub(crate) use linear::{Linear, NormPlace, Numbers};

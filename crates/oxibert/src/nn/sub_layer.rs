@@ -20,7 +20,7 @@ use oxibert_kernels::{self as kernels, Dropout};
 use super::attention::{self, Attention, Seen, Sequences};
 use super::feed_forward::{self, FeedForward};
 use super::linear::{Moments, NormStep};
-use super::{Linear, NormPlace, Numbers, fit};
+use super::{Gradients, Linear, NormPlace, Numbers, fit};
 
 /// `y = LN(residual + dropout(f(x)))`.
 #[derive(Debug, Clone)]
@@ -152,7 +152,7 @@ impl SubLayer {
     pub(crate) fn backward(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         given: Given<'_>,
         state: &State,
         flow: &mut Flow<'_>,
@@ -226,7 +226,7 @@ impl<'d> Flow<'d> {
     pub(crate) fn through(
         &mut self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         step: NormStep<'_>,
         dx: Option<&mut [f32]>,
     ) {

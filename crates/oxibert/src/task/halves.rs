@@ -8,10 +8,10 @@
 use std::cmp::Reverse;
 use std::sync::{Mutex, PoisonError};
 
-use oxibert_kernels::{collect, halves, zeros};
+use oxibert_kernels::halves;
 
 use crate::model::WIDEST_LANE;
-use crate::nn::Live;
+use crate::nn::Gradients;
 use crate::random::Random;
 
 /// Tokens of a half at least: fewer rows do not pay for gradients of their own.
@@ -21,8 +21,8 @@ const LEAST: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Halves<D> {
     desks: [D; 2],
-    /// Zero between passes; empty until a batch was cut.
-    second: Vec<f32>,
+    /// Empty until a batch was cut.
+    second: Gradients,
 }
 
 impl<D: Send> Halves<D> {
@@ -32,22 +32,21 @@ impl<D: Send> Halves<D> {
     }
 
     /// Runs `f` for each part of a batch, given as its examples' numbers. `f` adds the part's gradient to the gradients that it
-    /// is given; it must not write beyond `live`.
+    /// is given.
     pub(super) fn run<R: Send>(
         &mut self,
         parts: &Parts,
-        gradients: &mut [f32],
-        live: &Live,
-        f: impl Fn(&Part, &mut D, &mut [f32]) -> R + Sync,
+        gradients: &mut Gradients,
+        f: impl Fn(&Part, &mut D, &mut Gradients) -> R + Sync,
     ) -> Vec<R> {
         let [first, second] = &mut self.desks;
         let Some(other) = &parts.second else { return vec![f(&parts.first, first, gradients)] };
-        if self.second.len() != gradients.len() {
-            self.second = zeros(gradients.len());
+        if self.second.is_empty() {
+            self.second = gradients.another();
         }
         let both = [
             Mutex::new((&parts.first, first, &mut *gradients, None)),
-            Mutex::new((other, second, &mut self.second[..], None)),
+            Mutex::new((other, second, &mut self.second, None)),
         ];
         halves(|half| {
             let mut place = both[half].lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +54,7 @@ impl<D: Send> Halves<D> {
             *result = Some(f(part, desk, gradients));
         });
         let results = both.map(|place| place.into_inner().unwrap_or_else(PoisonError::into_inner).3);
-        live.ranges().for_each(|range| collect(&mut gradients[range.clone()], &mut self.second[range]));
+        gradients.collect(&mut self.second);
         results.into_iter().map(|result| result.expect("both halves were run")).collect()
     }
 }
@@ -121,6 +120,8 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::names::{Block, Kind, Param};
+    use crate::nn::Layout;
 
     fn places(tokens: &[usize], width: usize) -> [Vec<usize>; 2] {
         let Parts { first, second } = Parts::new(tokens, width);
@@ -153,18 +154,22 @@ mod tests {
     fn gradients_of_both_halves_are_added() {
         let mut halves = Halves::<u32>::default();
         let parts = Parts::new(&[300, 300, 300, 250, 250], 128);
+        let param = Param { name: "x".to_owned(), shape: vec![3], block: Block::Task, kind: Kind::Bias };
+        let layout = Layout::new(vec![param]);
+        let place = layout.place("x", 1);
+        let mut gradients = Gradients::new(&layout);
         for _ in 0..2 {
-            let mut gradients = vec![1.0; 3];
-            let results = halves.run(&parts, &mut gradients, &Live::all(3), |part, desk, g| {
+            gradients.begin();
+            let results = halves.run(&parts, &mut gradients, |part, desk, gradients| {
                 *desk += 1;
-                g[part.places.len() - 2] += 10.0;
+                gradients.adding(&place)[part.places.len() - 2] += 10.0;
+                gradients.adding(&place)[2] += 1.0;
                 part.places.clone()
             });
             assert_eq!(results, [vec![1, 3, 4], vec![0, 2]]);
-            assert_eq!(gradients, [11.0, 11.0, 1.0]);
+            assert_eq!(gradients.values(), [10.0, 10.0, 2.0]);
         }
         assert_eq!(halves.desks, [2, 2]);
-        assert_eq!(halves.second, [0.0; 3]);
     }
 
     #[test]

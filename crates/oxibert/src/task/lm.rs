@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::model::causal::{Causal, Checkpoint, Config, TextBatch, Work, save};
 use crate::model::{DropoutPlan, TokenLoss, Training};
-use crate::nn::{Layout, tensors};
+use crate::nn::{Gradients, Layout, tensors};
 use crate::progress::{Progress, Unit};
 use crate::text::Tokenizer;
 use crate::{Error, Result};
@@ -133,7 +133,7 @@ impl Speaker for TextSpeaker<'_> {
     fn gradients(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         training: Training,
         desk: &mut TextDesk,
     ) -> TokenLoss {

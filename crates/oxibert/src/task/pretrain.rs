@@ -12,7 +12,7 @@ use crate::data::pretrain::{
 use crate::data::shard::Shards;
 use crate::data::{Batch, Targets};
 use crate::model::{Config, DropoutPlan, Keep, Losses, Pretraining, Work, checkpoint};
-use crate::nn::{Layout, tensors};
+use crate::nn::{Gradients, Layout, tensors};
 use crate::random::Random;
 use crate::text::Tokenizer;
 use crate::train::{Better, Doctor, Figures, Learner, MaskingShares, Moment, Pass, read_position};
@@ -144,7 +144,7 @@ impl Learner for Pretrain<'_> {
         self.model.layout()
     }
 
-    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
+    fn gradients(&mut self, values: &[f32], gradients: &mut Gradients, moment: Moment) -> Pass {
         self.enter_phase(moment.progress).expect("what is refused does not depend on the phase");
         let begin = Instant::now();
         self.feed.next(self.options.phases[self.phase].batch, &mut self.batch, &mut self.targets);
@@ -158,7 +158,7 @@ impl Learner for Pretrain<'_> {
         // Backward takes twice as many as forward.
         let (tokens, flops) =
             (batch.tokens() as u64, 3 * model.config().flops_of_pretraining(batch, targets));
-        Pass { figures, tokens, flops, live: None, data_seconds }
+        Pass { figures, tokens, flops, data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {

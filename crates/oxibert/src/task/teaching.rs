@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::halves::{Halves, Parts};
 use crate::data::{Order, by_budget};
 use crate::model::{DropoutPlan, Keep, TokenLoss, Training};
-use crate::nn::{Layout, Live};
+use crate::nn::{Gradients, Layout};
 use crate::progress::Progress;
 use crate::train::{Better, Figures, Learner, Moment, Pass, read_position};
 use crate::{Error, Result};
@@ -86,7 +86,7 @@ pub trait Speaker: Sync {
     fn gradients(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         training: Training,
         desk: &mut Self::Desk,
     ) -> TokenLoss;
@@ -194,7 +194,7 @@ impl<S: Speaker> Learner for Teaching<S> {
         self.speaker.layout()
     }
 
-    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
+    fn gradients(&mut self, values: &[f32], gradients: &mut Gradients, moment: Moment) -> Pass {
         let begin = Instant::now();
         let numbers = self.next_examples();
         let Self { speaker, options, training, halves, .. } = self;
@@ -205,8 +205,7 @@ impl<S: Speaker> Learner for Teaching<S> {
             |examples: &[&S::Example]| examples.iter().map(|example| speaker.asked(example)).sum::<usize>();
         let data_seconds = begin.elapsed().as_secs_f64();
         let parts = Parts::new(&tokens, speaker.width());
-        let live = Live::all(gradients.len());
-        let losses = halves.run(&parts, gradients, &live, |part, desk, gradients| {
+        let losses = halves.run(&parts, gradients, |part, desk, gradients| {
             let dropout = speaker.dropout(part.dropout_seed(seed, moment.pass));
             let own: Vec<&S::Example> = part.places.iter().map(|&place| examples[place]).collect();
             let share = asked(&own) as f64 / asked(&examples) as f64;
@@ -216,7 +215,7 @@ impl<S: Speaker> Learner for Teaching<S> {
         let mut figures = Figures::default();
         add(&mut figures, &TokenLoss::of_all(losses));
         let flops = 3 * examples.iter().map(|example| speaker.flops(example)).sum::<u64>();
-        Pass { figures, tokens: tokens.iter().sum::<usize>() as u64, flops, live: None, data_seconds }
+        Pass { figures, tokens: tokens.iter().sum::<usize>() as u64, flops, data_seconds }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {

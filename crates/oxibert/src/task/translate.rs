@@ -7,7 +7,7 @@ use crate::model::transformer::{
     Checkpoint, Config, DecodeOptions, PairBatch, Transformer, Work, save, search,
 };
 use crate::model::{DropoutPlan, TokenLoss, Training};
-use crate::nn::{Layout, tensors};
+use crate::nn::{Gradients, Layout, tensors};
 use crate::text::{Spacing, Tokenizer};
 use crate::train::{Better, Figures};
 use crate::{Error, Result};
@@ -178,7 +178,7 @@ impl Speaker for PairSpeaker<'_> {
     fn gradients(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         training: Training,
         desk: &mut PairDesk,
     ) -> TokenLoss {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Doctor, Figures};
-use crate::nn::{Layout, Live};
+use crate::nn::{Gradients, Layout};
 use crate::{Error, Result};
 
 /// Where a run stands when a pass begins.
@@ -27,8 +27,6 @@ pub struct Pass {
     pub tokens: u64,
     /// Floating-point operations of the matrix products.
     pub flops: u64,
-    /// Where the batch's gradient may differ from zero, if not everywhere.
-    pub live: Option<Live>,
     /// Seconds that went into making the batch.
     pub data_seconds: f64,
 }
@@ -58,7 +56,7 @@ pub trait Learner {
     fn layout(&self) -> &Layout;
 
     /// Adds the gradient of the next batch's mean loss.
-    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass;
+    fn gradients(&mut self, values: &[f32], gradients: &mut Gradients, moment: Moment) -> Pass;
 
     /// Measures held-out data, where there are any.
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures>;

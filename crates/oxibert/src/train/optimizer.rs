@@ -2,13 +2,12 @@
 
 mod state;
 
-use std::iter::once;
 use std::ops::Range;
 
-use oxibert_kernels::{AdamW, adamw, lamb, squared_norm, zeros};
+use oxibert_kernels::{AdamW, adamw, lamb, zeros};
 
 use crate::model::Param;
-use crate::nn::Layout;
+use crate::nn::{Gradients, Layout};
 
 /// How a step is computed from the moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,28 +102,21 @@ impl Optimizer {
 
     /// One step at learning rate `lr`. Returns the gradient's norm before clipping; if that is no finite number, nothing
     /// was changed.
-    pub fn step(&mut self, values: &mut [f32], gradients: &[f32], lr: f32) -> f64 {
-        self.step_scaled(values, gradients, once(0..gradients.len()), lr, 1.0)
+    pub fn step(&mut self, values: &mut [f32], gradients: &mut Gradients, lr: f32) -> f64 {
+        self.step_scaled(values, gradients, lr, 1.0)
     }
 
     /// [`Optimizer::step`] with gradients that are `scale` times what is given: 1 / N where they are the sum of N batches'.
-    /// The norm that is clipped and returned is that of the scaled ones. Beyond the parts that are `live`, gradients must be zero.
-    pub fn step_scaled(
-        &mut self,
-        values: &mut [f32],
-        gradients: &[f32],
-        live: impl Iterator<Item = Range<usize>>,
-        lr: f32,
-        scale: f32,
-    ) -> f64 {
-        let squares: f64 = live.map(|range| squared_norm(&gradients[range])).sum();
-        let norm = squares.sqrt() * f64::from(scale);
+    /// The norm that is clipped and returned is that of the scaled ones.
+    pub fn step_scaled(&mut self, values: &mut [f32], gradients: &mut Gradients, lr: f32, scale: f32) -> f64 {
+        let norm = gradients.squared_norm().sqrt() * f64::from(scale);
         if !norm.is_finite() {
             return norm;
         }
         self.step += 1;
         let clipped = self.options.clip.filter(|&clip| norm > clip).map_or(1.0, |clip| clip / (norm + 1e-6));
         let gradient_scale = (f64::from(scale) * clipped) as f32;
+        let gradients = gradients.values();
         for Group { range, decays, rate } in &self.groups {
             let constants = self.constants(lr * rate, *decays, gradient_scale);
             let (p, g) = (&mut values[range.clone()], &gradients[range.clone()]);
@@ -187,6 +179,10 @@ mod tests {
         (0..len).map(|i| (i as f32 * pace).sin() * 0.1).collect()
     }
 
+    fn waving(layout: &Layout) -> Gradients {
+        Gradients::from_values(layout, wave(layout.len(), 0.11))
+    }
+
     #[test]
     fn neighbours_of_one_decay_are_one_group_and_cover_all() {
         let layout = layout();
@@ -205,10 +201,10 @@ mod tests {
             Block::Layer(0) => 0.5,
             _ => 1.0,
         };
-        let (start, gradients) = (wave(layout.len(), 0.37), wave(layout.len(), 0.11));
+        let (start, mut gradients) = (wave(layout.len(), 0.37), waving(&layout));
         let [mut plain, mut rated] = [start.clone(), start.clone()];
-        optimizer(&layout, Algorithm::AdamW).step(&mut plain, &gradients, 1e-3);
-        optimizer(&layout, Algorithm::AdamW).with_rates(rate).step(&mut rated, &gradients, 1e-3);
+        optimizer(&layout, Algorithm::AdamW).step(&mut plain, &mut gradients, 1e-3);
+        optimizer(&layout, Algorithm::AdamW).with_rates(rate).step(&mut rated, &mut gradients, 1e-3);
         for (param, range) in layout.iter() {
             for place in range {
                 let wanted = start[place] + rate(param) * (plain[place] - start[place]);
@@ -234,10 +230,10 @@ mod tests {
     fn lamb_scales_matrices_and_leaves_biases_to_adamw() {
         let layout = layout();
         let start = wave(layout.len(), 0.37);
-        let gradients = wave(layout.len(), 0.11);
+        let mut gradients = waving(&layout);
         let [by_adamw, by_lamb] = BOTH.map(|algorithm| {
             let mut values = start.clone();
-            optimizer(&layout, algorithm).step(&mut values, &gradients, 1e-3);
+            optimizer(&layout, algorithm).step(&mut values, &mut gradients, 1e-3);
             values
         });
         for (param, range) in layout.iter() {
@@ -251,11 +247,12 @@ mod tests {
         let layout = layout();
         let mean = wave(layout.len(), 0.11);
         let sum: Vec<f32> = mean.iter().map(|g| 4.0 * g).collect(); // Exact, as is the quarter.
+        let [mut mean, mut sum] = [mean, sum].map(|gradients| Gradients::from_values(&layout, gradients));
         for algorithm in BOTH {
             let mut states = [optimizer(&layout, algorithm), optimizer(&layout, algorithm)];
             let mut values = [wave(layout.len(), 0.37), wave(layout.len(), 0.37)];
-            let plain = states[0].step(&mut values[0], &mean, 1e-3);
-            let scaled = states[1].step_scaled(&mut values[1], &sum, once(0..sum.len()), 1e-3, 0.25);
+            let plain = states[0].step(&mut values[0], &mut mean, 1e-3);
+            let scaled = states[1].step_scaled(&mut values[1], &mut sum, 1e-3, 0.25);
             assert!(plain > 1.0, "it is clipped");
             assert!((plain / scaled - 1.0).abs() < 1e-12);
             for (a, b) in values[0].iter().zip(&values[1]) {
@@ -271,11 +268,12 @@ mod tests {
             for poison in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
                 let mut optimizer = optimizer(&layout, algorithm);
                 let mut values = wave(layout.len(), 0.37);
-                let mut gradients = wave(layout.len(), 0.11);
-                optimizer.step(&mut values, &gradients, 1e-3);
+                optimizer.step(&mut values, &mut waving(&layout), 1e-3);
                 let (before, state) = (values.clone(), optimizer.clone());
+                let mut gradients = wave(layout.len(), 0.11);
                 gradients[layout.len() / 2] = poison;
-                assert!(!optimizer.step(&mut values, &gradients, 1e-3).is_finite());
+                let mut gradients = Gradients::from_values(&layout, gradients);
+                assert!(!optimizer.step(&mut values, &mut gradients, 1e-3).is_finite());
                 assert_eq!(values, before);
                 assert_eq!((&optimizer.m, &optimizer.v, optimizer.steps()), (&state.m, &state.v, 1));
             }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use oxibert_kernels::{clear, in_bf16, zeros};
+use oxibert_kernels::in_bf16;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use super::{
     Begin, Better, Doctor, Evaluation, Event, Figures, Learner, Moment, Optimizer, Schedule, Step, Store,
     Stored, Watcher,
 };
-use crate::nn::Live;
+use crate::nn::Gradients;
 use crate::{Error, Result};
 
 /// A checkpoint is written at least this often, whatever the settings: a lost quarter of an hour is too much.
@@ -118,9 +118,7 @@ struct State {
 pub struct Run<'r> {
     learner: &'r mut dyn Learner,
     values: Vec<f32>,
-    gradients: Vec<f32>,
-    /// Where they may differ from zero.
-    live: Live,
+    gradients: Gradients,
     optimizer: Optimizer,
     schedule: Schedule,
     options: RunOptions,
@@ -173,8 +171,7 @@ impl<'r> Run<'r> {
         store: &'r mut Store,
     ) -> Self {
         Self {
-            gradients: zeros(values.len()),
-            live: Live::default(),
+            gradients: Gradients::new(learner.layout()),
             learner,
             values,
             optimizer,
@@ -281,7 +278,7 @@ impl<'r> Run<'r> {
     fn take_step(&mut self) -> Result<()> {
         let start = Instant::now();
         let (progress, lr) = (self.progress(), self.rate());
-        std::mem::take(&mut self.live).ranges().for_each(|range| clear(&mut self.gradients[range]));
+        self.gradients.begin();
         let mut done =
             Done { lr, gradient_norm: 0.0, figures: Figures::default(), tokens: 0, flops: 0, seconds: 0.0 };
         let passes = u64::from(self.options.accumulate.max(1));
@@ -293,11 +290,10 @@ impl<'r> Run<'r> {
             done.tokens += pass.tokens;
             done.flops += pass.flops;
             self.data_seconds += pass.data_seconds;
-            self.live.join(pass.live.unwrap_or_else(|| Live::all(self.values.len())));
         }
         let scale = 1.0 / passes as f32;
-        let Self { optimizer, values, gradients, live, .. } = self;
-        done.gradient_norm = optimizer.step_scaled(values, gradients, live.ranges(), lr as f32, scale);
+        let Self { optimizer, values, gradients, .. } = self;
+        done.gradient_norm = optimizer.step_scaled(values, gradients, lr as f32, scale);
         self.step += 1;
         self.check_norm(done.gradient_norm)?;
         done.seconds = start.elapsed().as_secs_f64();

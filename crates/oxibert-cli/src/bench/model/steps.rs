@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use oxibert::data::Batch;
 use oxibert::model::{Bert, BertWork, DropoutPlan, Keep, Pretraining, Work};
-use oxibert::nn::Params;
+use oxibert::nn::{Gradients, Params};
 use oxibert::train::{Optimizer, OptimizerOptions};
+use oxibert_kernels::in_bf16;
 use oxibert_kernels::profile::{self, Kernel};
-use oxibert_kernels::{clear, in_bf16, zeros};
 
 use super::super::{LEAST_ROUNDS, LEAST_TIME};
 use super::weights::Model;
@@ -91,7 +91,7 @@ pub(super) fn train(model: Model, workload: &Workload, arguments: &Arguments) ->
 struct Learner {
     pretraining: Pretraining,
     values: Vec<f32>,
-    gradients: Vec<f32>,
+    gradients: Gradients,
     optimizer: Optimizer,
     keep: Keep,
     bf16: bool,
@@ -105,7 +105,7 @@ impl Learner {
         let pretraining = Pretraining::new(&model.config);
         let Params { layout, values } = model.params(&pretraining)?;
         drop(model);
-        let gradients = zeros(values.len());
+        let gradients = Gradients::new(&layout);
         let optimizer = Optimizer::new(&layout, OptimizerOptions::default());
         let (work, losses) = (Work::default(), Vec::new());
         Ok(Self { pretraining, values, gradients, optimizer, keep, bf16, work, losses })
@@ -115,7 +115,7 @@ impl Learner {
         let Self { pretraining, values, gradients, optimizer, keep, bf16, work, losses } = self;
         let (batch, targets) = (&workload.batches[number], &workload.targets[number]);
         let dropout = DropoutPlan::new(pretraining.config(), SEED + losses.len() as u64);
-        clear(gradients);
+        gradients.begin();
         let loss =
             in_bf16(*bf16, || pretraining.gradients(values, gradients, batch, targets, dropout, *keep, work));
         optimizer.step(values, gradients, LEARNING_RATE);

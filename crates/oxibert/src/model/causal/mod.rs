@@ -25,7 +25,7 @@ use crate::data::Batch;
 use crate::nn::attention::Attention;
 use crate::nn::feed_forward::FeedForward;
 use crate::nn::sub_layer::Function;
-use crate::nn::{Layout, Linear, NormPlace, Numbers, Params, fit};
+use crate::nn::{Gradients, Layout, Linear, NormPlace, Numbers, Params, fit};
 
 /// Texts, without padding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Causal {
     pub fn gradients(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         batch: &TextBatch,
         training: Training,
         work: &mut Work,
@@ -173,7 +173,7 @@ impl Causal {
     fn loss(
         &self,
         values: &[f32],
-        gradients: Option<&mut [f32]>,
+        gradients: Option<&mut Gradients>,
         batch: &TextBatch,
         training: Training,
         work: &mut Work,

@@ -32,10 +32,10 @@ fn batch(texts: &[Vec<u32>]) -> TextBatch {
 }
 
 fn gradients(model: &Causal, values: &[f32], batch: &TextBatch, keep: Keep) -> (TokenLoss, Vec<f32>) {
-    let mut gradients = vec![0.0; values.len()];
+    let mut gradients = Gradients::new(model.layout());
     let training = Training { dropout: model.dropout(7), keep, smoothing: 0.1, share: 1.0 };
     let loss = model.gradients(values, &mut gradients, batch, training, &mut Work::default());
-    (loss, gradients)
+    (loss, gradients.values().to_vec())
 }
 
 /// With dropout, which is a function of its seed.
@@ -149,11 +149,11 @@ fn one_text_is_learned_by_heart_and_said() {
     let mut optimizer = Optimizer::new(model.layout(), OptimizerOptions::default());
     let mut work = Work::default();
     for _ in 0..100 {
-        let mut gradients = vec![0.0; params.values.len()];
+        let mut gradients = Gradients::new(model.layout());
         let training =
             Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0, share: 1.0 };
         model.gradients(&params.values, &mut gradients, &batch, training, &mut work);
-        optimizer.step(&mut params.values, &gradients, 5e-3);
+        optimizer.step(&mut params.values, &mut gradients, 5e-3);
     }
     let given = vec![text[..2].to_vec()];
     let said = generate(&model, &params.values[..], &given, &GenerateOptions::greedy(), &mut work).unwrap();

@@ -34,7 +34,7 @@ use crate::data::Batch;
 use crate::nn::attention::{Attention, Memory};
 use crate::nn::feed_forward::FeedForward;
 use crate::nn::sub_layer::Function;
-use crate::nn::{Layout, Linear, NormPlace, Numbers, Params, fit};
+use crate::nn::{Gradients, Layout, Linear, NormPlace, Numbers, Params, fit};
 
 /// The decoder's dropout streams begin here: beyond those of any encoder.
 const DECODER_STREAM: usize = 1 << 16;
@@ -195,7 +195,7 @@ impl Transformer {
     pub fn gradients(
         &self,
         values: &[f32],
-        gradients: &mut [f32],
+        gradients: &mut Gradients,
         batch: &PairBatch,
         training: Training,
         work: &mut Work,
@@ -220,7 +220,7 @@ impl Transformer {
     fn loss(
         &self,
         values: &[f32],
-        gradients: Option<&mut [f32]>,
+        gradients: Option<&mut Gradients>,
         batch: &PairBatch,
         training: Training,
         work: &mut Work,

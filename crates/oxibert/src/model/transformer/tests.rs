@@ -68,9 +68,9 @@ fn gradients(
     batch: &PairBatch,
     training: Training,
 ) -> (TokenLoss, Vec<f32>) {
-    let mut gradients = vec![0.0; values.len()];
+    let mut gradients = Gradients::new(model.layout());
     let loss = model.gradients(values, &mut gradients, batch, training, &mut Work::default());
-    (loss, gradients)
+    (loss, gradients.values().to_vec())
 }
 
 fn dropping(model: &Transformer, seed: u64, keep: Keep) -> Training {
@@ -329,14 +329,14 @@ fn one_batch_is_learned_by_heart_and_said() {
         let pairs = pairs(&LENGTHS, 1);
         let batch = batch(&pairs);
         let mut optimizer = Optimizer::new(model.layout(), OptimizerOptions::default());
-        let mut gradients = vec![0.0; params.values.len()];
+        let mut gradients = Gradients::new(model.layout());
         let mut work = Work::default();
         for _ in 0..120 {
-            gradients.fill(0.0);
+            gradients.begin();
             let training =
                 Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0, share: 1.0 };
             model.gradients(&params.values, &mut gradients, &batch, training, &mut work);
-            optimizer.step(&mut params.values, &gradients, 5e-3);
+            optimizer.step(&mut params.values, &mut gradients, 5e-3);
         }
         let loss = model.evaluate(&params.values, &batch, 0.0, &mut work);
         assert!(loss.loss < 0.1 && loss.correct == loss.tokens, "{loss:?}");

@@ -38,10 +38,11 @@ fn it_learns_what_comes_next() {
     let mut values = learner.model().initial(1).values;
     let mut optimizer = crate::train::Optimizer::new(learner.layout(), Default::default());
     let before = learner.evaluate(&values).unwrap().value("loss").unwrap();
+    let mut gradients = Gradients::new(learner.layout());
     for pass in 0..60 {
-        let mut gradients = vec![0.0; values.len()];
+        gradients.begin();
         learner.gradients(&values, &mut gradients, Moment { pass, progress: 0.0 });
-        optimizer.step(&mut values, &gradients, 5e-3);
+        optimizer.step(&mut values, &mut gradients, 5e-3);
     }
     let after = learner.evaluate(&values).unwrap().value("loss").unwrap();
     // The first word of three, one of six tokens, remains a guess: ln 3 / 6.

@@ -50,11 +50,12 @@ fn train(
     mut values: Vec<f32>,
     steps: std::ops::Range<u64>,
 ) -> (Vec<f32>, serde_json::Value) {
+    let mut gradients = Gradients::new(learner.layout());
     for pass in steps {
-        let mut gradients = vec![0.0; values.len()];
+        gradients.begin();
         let report = learner.gradients(&values, &mut gradients, Moment { pass, progress: 0.0 });
         assert!(report.tokens > 0 && report.tokens <= 60 && report.flops > 0);
-        values.iter_mut().zip(&gradients).for_each(|(value, gradient)| *value -= 0.1 * gradient);
+        values.iter_mut().zip(gradients.values()).for_each(|(value, gradient)| *value -= 0.1 * gradient);
     }
     (values, learner.position())
 }
@@ -82,11 +83,11 @@ fn gradient(config: &Config, tokenizer: &Tokenizer, tokens: usize, threads: usiz
     let options = TeachOptions { tokens, ..options() };
     let mut learner = Translate::new(config, tokenizer, &pairs, &[], options).unwrap();
     let values = learner.model().initial(1).values;
-    let mut gradients = vec![0.0; values.len()];
+    let mut gradients = Gradients::new(learner.layout());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let pass = pool.install(|| learner.gradients(&values, &mut gradients, Moment { pass: 0, progress: 0.0 }));
     assert!(pass.tokens as usize > tokens - 12, "the budget is used");
-    gradients
+    gradients.values().to_vec()
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn halves_of_a_batch_have_its_gradient_on_any_number_of_threads() {
     let options = TeachOptions { tokens: 600, ..options() };
     let mut learner = Translate::new(&config, &tokenizer, &pairs, &[], options).unwrap();
     let values = learner.model().initial(1).values;
-    let mut whole = vec![0.0; values.len()];
+    let mut whole = Gradients::new(learner.layout());
     let mut batch = PairBatch::new();
     for number in learner.next_examples() {
         let pair = &learner.training[number];
@@ -110,10 +111,10 @@ fn halves_of_a_batch_have_its_gradient_on_any_number_of_threads() {
     }
     let training = Training { dropout: DropoutPlan::OFF, keep: Keep::Everything, smoothing: 0.0, share: 1.0 };
     learner.model().gradients(&values, &mut whole, &batch, training, &mut Work::default());
-    let cut = gradient(&config, &tokenizer, 600, 2);
+    let (whole, cut) = (whole.values(), gradient(&config, &tokenizer, 600, 2));
     let largest = whole.iter().fold(0.0f32, |most, g| most.max(g.abs()));
     assert!(cut != whole, "two sums instead of one");
-    assert!(cut.iter().zip(&whole).all(|(cut, whole)| (cut - whole).abs() < 1e-5 * largest));
+    assert!(cut.iter().zip(whole).all(|(cut, whole)| (cut - whole).abs() < 1e-5 * largest));
 }
 
 #[test]
@@ -131,10 +132,11 @@ fn it_learns_to_count_and_is_saved_as_it_is_used() {
     let mut values = learner.model().initial(1).values;
     let before = learner.evaluate(&values).unwrap();
     let mut optimizer = crate::train::Optimizer::new(learner.layout(), Default::default());
+    let mut gradients = Gradients::new(learner.layout());
     for pass in 0..150 {
-        let mut gradients = vec![0.0; values.len()];
+        gradients.begin();
         learner.gradients(&values, &mut gradients, Moment { pass, progress: 0.0 });
-        optimizer.step(&mut values, &gradients, 3e-3);
+        optimizer.step(&mut values, &mut gradients, 3e-3);
     }
     let after = learner.evaluate(&values).unwrap();
     assert!(

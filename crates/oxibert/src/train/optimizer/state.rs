@@ -84,6 +84,7 @@ mod tests {
 
     use super::*;
     use crate::model::names::{Block, Kind, Param};
+    use crate::nn::Gradients;
     use crate::train::Algorithm;
 
     fn layout(shapes: &[Vec<usize>]) -> Layout {
@@ -132,20 +133,21 @@ mod tests {
     #[test]
     fn ten_steps_are_five_and_five_more() {
         let layout = layout(&[vec![3, 5], vec![5], vec![2, 2]]);
-        let gradient = |step: usize| -> Vec<f32> {
-            (0..layout.len()).map(|i| ((i * 7 + step * 13) as f32).sin()).collect()
+        let gradient = |step: usize| {
+            let values = (0..layout.len()).map(|i| ((i * 7 + step * 13) as f32).sin()).collect();
+            Gradients::from_values(&layout, values)
         };
         for algorithm in [Algorithm::AdamW, Algorithm::Lamb] {
             let options = OptimizerOptions { algorithm, ..OptimizerOptions::default() };
             let mut straight = Optimizer::new(&layout, options);
             let mut values = vec![0.5; layout.len()];
-            (0..5).for_each(|step| _ = straight.step(&mut values, &gradient(step), 1e-2));
+            (0..5).for_each(|step| _ = straight.step(&mut values, &mut gradient(step), 1e-2));
             let (_directory, path) = saved(&straight);
             let mut resumed = Optimizer::load(&path, &layout, options).unwrap();
             let mut resumed_values = values.clone();
             for step in 5..10 {
-                straight.step(&mut values, &gradient(step), 1e-2);
-                resumed.step(&mut resumed_values, &gradient(step), 1e-2);
+                straight.step(&mut values, &mut gradient(step), 1e-2);
+                resumed.step(&mut resumed_values, &mut gradient(step), 1e-2);
             }
             assert_eq!(bits(&values), bits(&resumed_values));
             assert_eq!(resumed.steps(), 10);

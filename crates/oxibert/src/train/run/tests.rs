@@ -26,7 +26,7 @@ struct Toy {
 impl Toy {
     fn new() -> Self {
         let param =
-            Param { name: "x".to_owned(), shape: vec![8], block: Block::Embeddings, kind: Kind::Weight };
+            Param { name: "x".to_owned(), shape: vec![8, 1], block: Block::Embeddings, kind: Kind::Weight };
         let layout = Layout::new(vec![param]);
         Self { layout, batches: 0, sick_from: u64::MAX, sparse: None, evaluations: Cell::new(0) }
     }
@@ -37,12 +37,18 @@ impl Learner for Toy {
         &self.layout
     }
 
-    fn gradients(&mut self, values: &[f32], gradients: &mut [f32], moment: Moment) -> Pass {
+    fn gradients(&mut self, values: &[f32], gradients: &mut Gradients, moment: Moment) -> Pass {
         let mut random = Random::new(1, "toy", self.batches ^ moment.pass << 32);
         self.batches += 1;
         let mut loss = 0.0;
         let (batch, sparse) = (self.batches as usize, self.sparse);
         let is_taught = |place: usize| sparse.is_none() || place % 4 == batch % 4;
+        let place = self.layout.place("x", 1);
+        let taught: Vec<u32> = (0..8).filter(|&place| is_taught(place as usize)).collect();
+        let gradients = match sparse {
+            Some(true) => gradients.rows(&place, 1, &taught),
+            _ => gradients.adding(&place),
+        };
         for (place, (value, gradient)) in values.iter().zip(gradients).enumerate() {
             if !is_taught(place) {
                 continue;
@@ -53,9 +59,7 @@ impl Learner for Toy {
         }
         let mut figures = Figures::default();
         figures.add("loss", loss, 1.0);
-        let taught = (0..values.len()).filter(|&place| is_taught(place)).map(|place| place..place + 1);
-        let live = (sparse == Some(true)).then(|| Live::of_sorted(taught));
-        Pass { figures, tokens: 8, flops: 16, live, data_seconds: 0.0 }
+        Pass { figures, tokens: 8, flops: 16, data_seconds: 0.0 }
     }
 
     fn evaluate(&mut self, values: &[f32]) -> Option<Figures> {

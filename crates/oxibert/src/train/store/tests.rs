@@ -6,15 +6,16 @@ use serde_json::json;
 
 use super::*;
 use crate::model::names::{Block, Kind, Param};
-use crate::nn::Layout;
+use crate::nn::{Gradients, Layout};
 use crate::train::OptimizerOptions;
 
 /// An optimizer that has taken `steps` steps.
 fn optimizer(steps: u64) -> Optimizer {
     let param = Param { name: "w".into(), shape: vec![3], block: Block::Task, kind: Kind::Weight };
-    let mut optimizer = Optimizer::new(&Layout::new(vec![param]), OptimizerOptions::default());
-    let mut values = [1.0; 3];
-    (0..steps).for_each(|_| _ = optimizer.step(&mut values, &[0.1, 0.2, 0.3], 1e-3));
+    let layout = Layout::new(vec![param]);
+    let mut optimizer = Optimizer::new(&layout, OptimizerOptions::default());
+    let (mut values, mut gradients) = ([1.0; 3], Gradients::from_values(&layout, vec![0.1, 0.2, 0.3]));
+    (0..steps).for_each(|_| _ = optimizer.step(&mut values, &mut gradients, 1e-3));
     optimizer
 }
 
