@@ -21,7 +21,7 @@ mod tests;
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::{Aligned, with_scratch};
-use crate::team::tasks;
+use crate::team::{self, tasks};
 use form::Form;
 use micro::{Block, Init, Tile};
 use operand::{Left, LeftBlock, Panels, Right, Side};
@@ -36,6 +36,8 @@ pub(crate) use lanes::{Lanes, Portable};
 const NARROW: usize = 256;
 /// Floats of the right-hand side that are packed at a time: what the third-level cache can hold beside the rest.
 const PACKED: usize = 1 << 20;
+/// The same for a thread that multiplies alone, and so can multiply what it has packed at once, out of its second-level cache.
+const PACKED_ALONE: usize = 384 * 384;
 
 /// What an output element starts from.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +164,8 @@ fn columns(out: &MatMut<'_>, a: &Left<'_>, b: Mat<'_>, form: Form, start: Start<
     if form == Form::Exact && out.rows <= ROWS {
         return product(out, 0, a, &Right::Plain(b), form, start);
     }
-    let together = (PACKED / form.places(b.rows).max(1)).next_multiple_of(form.width(Side::Right));
+    let packed = if team::size() == 1 { PACKED_ALONE } else { PACKED };
+    let together = (packed / form.places(b.rows).max(1)).next_multiple_of(form.width(Side::Right));
     for first in (0..b.cols).step_by(together) {
         let some = b.part(0, b.rows, first, together.min(b.cols - first));
         with_scratch(Panels::room(form, Side::Right, some.rows, some.cols), |room| {
