@@ -88,6 +88,38 @@ pub fn adamw(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32
     });
 }
 
+/// [`adamw`] for a table whose rows had a gradient at some time where `awake` says so. The moments of the others are zero: they decay,
+/// and nothing else of them needs to be read. The bits are those of [`adamw`].
+pub fn adamw_rows(step: &AdamW, awake: &[bool], p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
+    let _time = time(Kernel::Optimizer);
+    assert!(p.len() == g.len() && p.len() == m.len() && p.len() == v.len(), "adamw shapes");
+    let width = p.len() / awake.len().max(1);
+    assert_eq!(width * awake.len(), p.len(), "whole rows");
+    let constants = Constants::new(step);
+    let rows = rows_per_piece(4 * width);
+    let piece = rows * width.max(1);
+    let moments = m.chunks_mut(piece).zip(v.chunks_mut(piece));
+    let numbers = p.chunks_mut(piece).zip(g.chunks(piece)).zip(moments);
+    each(awake.chunks(rows).zip(numbers), |(awake, ((p, g), (m, v)))| {
+        let mut at = 0;
+        for run in awake.chunk_by(|row, next| row == next) {
+            let own = at..at + run.len() * width;
+            at = own.end;
+            if run[0] {
+                adamw_piece(
+                    &constants,
+                    &mut p[own.clone()],
+                    &g[own.clone()],
+                    &mut m[own.clone()],
+                    &mut v[own],
+                );
+            } else {
+                p[own].iter_mut().for_each(|p| *p *= constants.keep);
+            }
+        }
+    });
+}
+
 /// One step of LAMB (You et al., 2019) for one parameter, whose elements share a rate; returns its trust ratio.
 ///
 /// `u = c1 m / (sqrt(c2 v) + eps) + decay p; p -= lr (|p| / |u|) u`, the moments as in [`adamw`]. The ratio is 1 where either
@@ -259,6 +291,38 @@ mod tests {
                     assert!((ratio / plain_ratio - 1.0).abs() < 1e-5, "{ratio} {plain_ratio}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn rows_that_sleep_only_decay() {
+        for (rows, width) in [(0, 4), (1, 1), (7, 3), (1000, 37)] {
+            let is_awake = |row: usize, step: u64| row % 5 < 2 && row as u64 % 7 < step;
+            let gradient = |step: u64| {
+                let mut g = noise(rows * width, step);
+                for (row, g) in g.chunks_exact_mut(width).enumerate() {
+                    if !is_awake(row, step) {
+                        g.fill(0.0);
+                    }
+                }
+                g
+            };
+            let mut start = noise(rows * width, 99);
+            start.iter_mut().step_by(11).for_each(|p| *p = -0.0);
+            let [mut all, mut some] =
+                [0; 2].map(|_| [start.clone(), vec![0.0; start.len()], vec![0.0; start.len()]]);
+            for t in 1..=10 {
+                let step = AdamW { bias_correction: Some(t), ..STEP };
+                let g = gradient(t);
+                let [p, m, v] = &mut all;
+                adamw(&step, p, &g, m, v);
+                let awake: Vec<bool> = (0..rows).map(|row| (1..=t).any(|t| is_awake(row, t))).collect();
+                let [p, m, v] = &mut some;
+                adamw_rows(&step, &awake, p, &g, m, v);
+            }
+            let bits =
+                |state: [Vec<f32>; 3]| state.map(|x| x.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+            assert_eq!(bits(some), bits(all), "{rows} rows of {width}");
         }
     }
 

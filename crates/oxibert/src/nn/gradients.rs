@@ -33,7 +33,7 @@ pub struct Gradients {
     states: Vec<State>,
     /// The rows of tables that were named, perhaps more than once and in no order.
     named: Vec<Range<usize>>,
-    /// Memory of [`Gradients::squared_norm`].
+    /// Memory of [`Gradients::live`].
     live: Vec<Range<usize>>,
 }
 
@@ -90,12 +90,12 @@ impl Gradients {
 
     /// The sum of all squares.
     pub(crate) fn squared_norm(&mut self) -> f64 {
-        self.find_live();
+        self.live();
         self.live.iter().map(|range| kernels::squared_norm(&self.values[range.clone()])).sum()
     }
 
-    /// The parts that may differ from zero, in order and apart from each other, go to `live`.
-    fn find_live(&mut self) {
+    /// The parts that may differ from zero, in order and apart from each other.
+    pub(crate) fn live(&mut self) -> &[Range<usize>] {
         let Self { starts, states, named, live, .. } = self;
         live.clear();
         let sums = states.iter().zip(starts.windows(2)).filter(|(state, _)| **state == State::Sum);
@@ -107,6 +107,7 @@ impl Gradients {
             last.end = if joined { last.end.max(next.end) } else { last.end };
             joined
         });
+        live
     }
 
     /// Where to add to.
@@ -269,8 +270,7 @@ mod tests {
         for ids in [[3, 1, 3], [0, 0, 2]] {
             gradients.begin();
             add_rows(&mut gradients, &e, &ids, 1.0);
-            gradients.find_live();
-            let rows: usize = gradients.live.iter().map(|range| range.len() / 2).sum();
+            let rows: usize = gradients.live().iter().map(|range| range.len() / 2).sum();
             assert_eq!(rows, 2);
             let anew = || (0..4).map(|row| ids.iter().filter(|&&id| id == row).count() as f32);
             let wanted: Vec<f32> = anew().flat_map(|count| [count; 2]).collect();

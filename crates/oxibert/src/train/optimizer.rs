@@ -4,9 +4,9 @@ mod state;
 
 use std::ops::Range;
 
-use oxibert_kernels::{AdamW, adamw, lamb, zeros};
+use oxibert_kernels::{AdamW, adamw, adamw_rows, lamb, zeros};
 
-use crate::model::Param;
+use crate::model::{Kind, Param};
 use crate::nn::{Gradients, Layout};
 
 /// How a step is computed from the moments.
@@ -60,12 +60,22 @@ pub struct Optimizer {
     options: OptimizerOptions,
     layout: Layout,
     groups: Vec<Group>,
+    tables: Vec<Table>,
     m: Vec<f32>,
     v: Vec<f32>,
     step: u64,
 }
 
-/// Parameters side by side that are treated alike in one call: one parameter where LAMB adapts it, else many.
+/// A table of embeddings. Half of a small model are rows of tokens that no batch has named yet: their moments are zero.
+#[derive(Debug, Clone)]
+struct Table {
+    range: Range<usize>,
+    width: usize,
+    /// The rows that had a gradient at some time.
+    awake: Vec<bool>,
+}
+
+/// Parameters side by side that are treated alike in one call: a table, or one parameter where LAMB adapts it, else many.
 #[derive(Debug, Clone)]
 struct Group {
     range: Range<usize>,
@@ -73,6 +83,8 @@ struct Group {
     decays: bool,
     /// Their share of the learning rate.
     rate: f32,
+    /// Whether it is one parameter, and no other joins it.
+    alone: bool,
 }
 
 impl Optimizer {
@@ -80,7 +92,9 @@ impl Optimizer {
     pub fn new(layout: &Layout, options: OptimizerOptions) -> Self {
         let (m, v) = (zeros(layout.len()), zeros(layout.len()));
         let groups = groups(layout, options.algorithm, |_| 1.0);
-        Self { options, layout: layout.clone(), groups, m, v, step: 0 }
+        let of_tables = layout.iter().filter(|(param, _)| param.kind == Kind::Embedding);
+        let tables = of_tables.map(|(param, range)| Table::new(param, range)).collect();
+        Self { options, layout: layout.clone(), groups, tables, m, v, step: 0 }
     }
 
     /// The optimizer with a share of the learning rate for each parameter; one of share 0 stays as it is.
@@ -116,14 +130,18 @@ impl Optimizer {
         self.step += 1;
         let clipped = self.options.clip.filter(|&clip| norm > clip).map_or(1.0, |clip| clip / (norm + 1e-6));
         let gradient_scale = (f64::from(scale) * clipped) as f32;
+        gradients.live().iter().for_each(|live| self.tables.iter_mut().for_each(|table| table.wake(live)));
         let gradients = gradients.values();
-        for Group { range, decays, rate } in &self.groups {
+        for Group { range, decays, rate, .. } in &self.groups {
             let constants = self.constants(lr * rate, *decays, gradient_scale);
             let (p, g) = (&mut values[range.clone()], &gradients[range.clone()]);
             let (m, v) = (&mut self.m[range.clone()], &mut self.v[range.clone()]);
             match self.options.algorithm {
                 Algorithm::Lamb if *decays => _ = lamb(&constants, p, g, m, v),
-                _ => adamw(&constants, p, g, m, v),
+                _ => match self.tables.iter().find(|table| table.range == *range) {
+                    Some(table) => adamw_rows(&constants, &table.awake, p, g, m, v),
+                    None => adamw(&constants, p, g, m, v),
+                },
             }
         }
         norm
@@ -143,17 +161,43 @@ impl Optimizer {
     }
 }
 
+impl Table {
+    /// A table of which no row had a gradient.
+    fn new(param: &Param, range: Range<usize>) -> Self {
+        let width = param.shape.last().copied().unwrap_or(0);
+        let awake = vec![false; range.len().checked_div(width).unwrap_or(0)];
+        Self { range, width, awake }
+    }
+
+    /// The rows that have a part of `live` had a gradient.
+    fn wake(&mut self, live: &Range<usize>) {
+        let (start, end) = (live.start.max(self.range.start), live.end.min(self.range.end));
+        if start < end {
+            let row = |place: usize| (place - self.range.start) / self.width;
+            self.awake[row(start)..=row(end - 1)].fill(true);
+        }
+    }
+
+    /// The rows whose moments say so had a gradient.
+    fn wake_by(&mut self, moments: &[f32]) {
+        for (row, awake) in moments[self.range.clone()].chunks_exact(self.width.max(1)).zip(&mut self.awake) {
+            *awake |= row.iter().any(|number| number.to_bits() != 0);
+        }
+    }
+}
+
 fn groups(layout: &Layout, algorithm: Algorithm, rate: impl Fn(&Param) -> f32) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (param, range) in layout.iter() {
         let (decays, rate) = (param.kind.decays(), rate(param));
-        let alone = algorithm == Algorithm::Lamb && decays;
-        let alike =
-            |last: &Group| last.decays == decays && last.rate == rate && last.range.end == range.start;
+        let alone = param.kind == Kind::Embedding || (algorithm == Algorithm::Lamb && decays);
+        let alike = |last: &Group| {
+            last.decays == decays && last.rate == rate && last.range.end == range.start && !last.alone
+        };
         match groups.last_mut() {
             _ if rate == 0.0 => {}
             Some(last) if alike(last) && !alone => last.range.end = range.end,
-            _ => groups.push(Group { range, decays, rate }),
+            _ => groups.push(Group { range, decays, rate, alone }),
         }
     }
     groups
@@ -187,9 +231,13 @@ mod tests {
     fn neighbours_of_one_decay_are_one_group_and_cover_all() {
         let layout = layout();
         let groups = groups(&layout, Algorithm::AdamW, |_| 1.0);
-        let alternate =
-            |pair: &[Group]| pair[0].range.end == pair[1].range.start && pair[0].decays != pair[1].decays;
+        let alternate = |pair: &[Group]| {
+            let apart = pair[0].decays != pair[1].decays || pair[0].alone || pair[1].alone;
+            pair[0].range.end == pair[1].range.start && apart
+        };
         assert!(groups.windows(2).all(alternate));
+        let tables = layout.iter().filter(|(param, _)| param.kind == Kind::Embedding).count();
+        assert_eq!(groups.iter().filter(|group| group.alone).count(), tables);
         assert_eq!(groups.last().unwrap().range.end, layout.len());
     }
 
@@ -209,6 +257,35 @@ mod tests {
             for place in range {
                 let wanted = start[place] + rate(param) * (plain[place] - start[place]);
                 assert!((rated[place] - wanted).abs() < 1e-7, "{}", param.name);
+            }
+        }
+    }
+
+    /// Rows that are named now and then, and after a restart: the bits of an optimizer that was given every row.
+    #[test]
+    fn rows_without_a_gradient_are_treated_as_if_they_had_zeros() {
+        let layout = layout();
+        let (param, range) = layout.iter().find(|(param, _)| param.kind == Kind::Embedding).unwrap();
+        let (place, width) = (layout.place(&param.name, 1), param.shape[1]);
+        for algorithm in BOTH {
+            let [mut some, mut all] =
+                [0; 2].map(|_| (optimizer(&layout, algorithm), wave(layout.len(), 0.37)));
+            let mut gradients = Gradients::new(&layout);
+            for ids in [[3, 7], [3, 3], [8, 7]] {
+                gradients.begin();
+                let table = gradients.rows(&place, width, &ids);
+                ids.iter().for_each(|&id| table[id as usize * width..][..width].fill(0.1));
+                let dense = Gradients::from_values(&layout, gradients.values().to_vec());
+                some.0.step(&mut some.1, &mut gradients, 1e-2);
+                all.0.step(&mut all.1, &mut { dense }, 1e-2);
+                assert!(some.1 == all.1 && some.0.m == all.0.m && some.0.v == all.0.v);
+                let directory = tempfile::tempdir().unwrap();
+                let path = directory.path().join("optimizer.safetensors");
+                some.0.save(&path).unwrap();
+                let awake = some.0.tables[0].awake.clone();
+                some.0 = Optimizer::load(&path, &layout, some.0.options).unwrap();
+                assert_eq!(some.0.tables[0].awake, awake);
+                assert!(awake[3] && !awake[4] && awake.len() * width == range.len());
             }
         }
     }

@@ -45,6 +45,11 @@ impl Optimizer {
         }
         check_exact(&weights, &known)?;
         optimizer.step = step(&weights)?;
+        let Self { tables, m, v, .. } = &mut optimizer;
+        for table in tables {
+            table.wake_by(m);
+            table.wake_by(v);
+        }
         Ok(optimizer)
     }
 }
