@@ -143,8 +143,7 @@ fn attentions(bench: &Bench) {
         bench.flops(&format!("attention {name}"), 2 * product, || {
             attention(&shape, [q, k, v], MatMut::new(&mut out, n, H), &mut lse, None);
         });
-        let (out, dout) = (Mat::new(&out, n, H), Mat::new(&dout, n, H));
-        let given = AttentionBackward { q, k, v, out, lse: &lse, dout };
+        let given = AttentionBackward { q, k, v, lse: &lse, dout: Mat::new(&dout, n, H) };
         bench.flops(&format!("attention backward {name}"), 5 * product, || {
             attention_backward(&shape, given, MatMut::split_columns(&mut dqkv, H));
         });

@@ -3,6 +3,7 @@
 //! Nothing is stored. The backward pass, a rerun after a restart and any number of threads find the same mask.
 
 use crate::arch::versions;
+use crate::math::LANES;
 use crate::parallel::rows_per_piece;
 use crate::profile::{Kernel, time};
 use crate::team::each;
@@ -30,6 +31,13 @@ impl Dropout {
         self.rate == 0.0
     }
 
+    /// The masks of these rows.
+    pub(crate) fn columns(&self, rows: [usize; LANES]) -> ColumnMasks {
+        let masks = rows.map(|row| self.row(row));
+        let keys = [0, 1].map(|key| masks.map(|mask| mask.keys[key]));
+        ColumnMasks { keys, threshold: masks[0].threshold, scale: masks[0].scale }
+    }
+
     /// The mask of one row.
     pub(crate) fn row(&self, row: usize) -> RowMask {
         let key = mix(mix(mix(self.seed) ^ self.stream) ^ row as u64);
@@ -38,6 +46,26 @@ impl Dropout {
             threshold: (f64::from(self.rate) * 4_294_967_296.0) as u32,
             scale: 1.0 / (1.0 - self.rate),
         }
+    }
+}
+
+/// The factors of as many rows as a register has lanes, for columns one after the other.
+pub(crate) struct ColumnMasks {
+    keys: [[u32; LANES]; 2],
+    threshold: u32,
+    scale: f32,
+}
+
+impl ColumnMasks {
+    /// Each row's factor of this column.
+    #[inline(always)]
+    pub(crate) fn factors(&self, col: u32) -> [f32; LANES] {
+        let mut factors = [0.0; LANES];
+        for (lane, factor) in factors.iter_mut().enumerate() {
+            let keys = [self.keys[0][lane], self.keys[1][lane]];
+            *factor = RowMask { keys, threshold: self.threshold, scale: self.scale }.factor(col);
+        }
+        factors
     }
 }
 

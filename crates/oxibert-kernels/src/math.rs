@@ -40,6 +40,30 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
 }
 
+/// The natural logarithm of a positive normal number, within 2 units in the last place.
+///
+/// Cephes' polynomial on [sqrt(1/2), sqrt(2)], and the power of two that was taken off.
+#[inline(always)]
+pub(crate) fn ln<const FMA: bool>(x: f32) -> f32 {
+    const SQRT_HALF: u32 = 0x3f35_04f3;
+    let power = (x.to_bits().wrapping_sub(SQRT_HALF) as i32) >> 23;
+    let m = f32::from_bits(x.to_bits().wrapping_sub((power << 23) as u32)) - 1.0;
+    let (e, m2) = (power as f32, m * m);
+    let p = [
+        7.037_683_6e-2,
+        -1.151_461e-1,
+        1.167_699_8e-1,
+        -1.242_014_1e-1,
+        1.424_932_3e-1,
+        -1.666_805_7e-1,
+        2.000_071_5e-1,
+        -2.499_999_4e-1,
+        3.333_333e-1,
+    ];
+    let tail = fma::<FMA>(e, -2.121_944_4e-4, m2 * m * horner::<FMA, 9>(m, p));
+    fma::<FMA>(e, 0.693_359_4, fma::<FMA>(-0.5, m2, tail) + m)
+}
+
 /// The error function within 5e-7 (a test states the bound); Eigen's and XLA's quotient of polynomials.
 #[inline(always)]
 pub(crate) fn erf<const FMA: bool>(x: f32) -> f32 {
@@ -163,6 +187,19 @@ mod tests {
     fn tanh_stays_within_half_a_millionth() {
         let error = worst(-12.0, 12.0, tanh::<true>, f64::tanh);
         assert!(error < 5e-7, "{error:e}");
+    }
+
+    #[test]
+    fn ln_stays_within_two_units_in_the_last_place() {
+        for i in 1..40_000 {
+            let x = 1e-3 * (i as f32).powf(1.7);
+            let want = f64::from(x).ln();
+            for got in [ln::<true>(x), ln::<false>(x)] {
+                let error = (f64::from(got) - want).abs();
+                assert!(error <= 2.4e-7 * want.abs().max(0.1), "ln({x}): {got} {want}");
+            }
+        }
+        assert_eq!(ln::<true>(1.0), 0.0);
     }
 
     #[test]

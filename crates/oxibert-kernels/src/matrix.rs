@@ -75,12 +75,6 @@ impl<'a> MatMut<'a> {
         Self { ptr: data.as_mut_ptr(), rows, cols, row_stride: cols, owner: PhantomData }
     }
 
-    /// The first `cols` columns of row-major rows that are `stride` long.
-    pub(crate) fn first_columns(data: &'a mut [f32], stride: usize, cols: usize) -> Self {
-        let rows = checked_rows(data.len(), stride, 0, cols);
-        Self { ptr: data.as_mut_ptr(), rows, cols, row_stride: stride, owner: PhantomData }
-    }
-
     /// Cuts rows of `PARTS * width` into matrices of `width` columns that lie beside each other.
     pub fn split_columns<const PARTS: usize>(data: &'a mut [f32], width: usize) -> [Self; PARTS] {
         let stride = PARTS * width;

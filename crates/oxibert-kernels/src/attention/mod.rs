@@ -1,29 +1,35 @@
 //! Scaled dot-product attention over ragged batches: softmax(q k^T / sqrt(D)) v for every (sequence, head).
 //!
 //! Sequences lie one after the other without padding; offsets say where each begins. No [N, N] matrix is kept: a task
-//! computes some rows of scores in its thread's scratch memory, and the backward pass computes them again from the
-//! saved log-sum-exp of each row.
+//! computes the scores of some queries in its thread's scratch memory, and the backward pass computes them again from the
+//! saved log-sum-exp of each. They are computed as [keys, queries], because then all products can read q, k and v where they
+//! lie (only queries are turned, a few at a time) and softmax works down the columns (`columns`).
 
 mod backward;
+mod columns;
 mod rows;
 #[cfg(test)]
 mod tests;
 
 use crate::arch::{fma, versions};
-use crate::dropout::{Dropout, mask_row};
-use crate::gemm::{Start, gemm_inside};
+use crate::dropout::Dropout;
+use crate::gemm::{Start, gemm_in_place, transpose};
 use crate::math::{self, LANES};
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
 use crate::team::tasks;
+use columns::Block;
 use std::ops::Range;
 
 pub use backward::{AttentionBackward, attention_backward};
 pub use rows::{KeyRows, attention_to_rows};
 
-/// Queries per step of a task: with 512 keys their scores take 256 KiB.
-const QUERIES: usize = 128;
+/// Scores that are kept at a time: 128 KiB.
+const SCORES: usize = 1 << 15;
+/// Queries per step of a task, at least and at most, if there are so many.
+const FEWEST: usize = 32;
+const MOST: usize = 128;
 
 /// The shape of one attention over a batch.
 #[derive(Clone, Copy, Debug)]
@@ -78,17 +84,6 @@ impl Attention<'_> {
             queries: self.q_offsets[sequence]..self.q_offsets[sequence + 1],
             keys: self.k_offsets[sequence]..self.k_offsets[sequence + 1],
         }
-    }
-
-    /// Floats of a row of scores in scratch memory: whole registers, because a loop's last few elements take as long as many.
-    fn stride(&self, task: &Task) -> usize {
-        task.keys.len().next_multiple_of(LANES).max(LANES)
-    }
-
-    /// How many keys the query `i` of a task sees.
-    fn visible(&self, task: &Task, i: usize) -> usize {
-        let (queries, keys) = (task.queries.len(), task.keys.len());
-        if self.causal { keys + i + 1 - queries } else { keys }
     }
 
     fn check(&self, q: (usize, usize), k: (usize, usize), v: (usize, usize)) {
@@ -148,66 +143,69 @@ fn forward_task(
     mut lse: MatMut<'_>,
     mut weights: Option<MatMut<'_>>,
 ) {
-    let (n_q, n_k, d, stride) = (q.rows, k.rows, q.cols, shape.stride(task));
-    with_scratch(QUERIES.min(n_q) * stride, |scratch| {
-        for first in (0..n_q).step_by(QUERIES) {
-            let rows = QUERIES.min(n_q - first);
-            let scores = &mut scratch[..rows * stride];
-            let some = MatMut::first_columns(scores, stride, n_k);
-            gemm_inside(some, q.part(first, rows, 0, d), k.t(), Start::Zero); // [rows, keys]
-            softmax_rows(shape, task, first, scores, &mut lse.row_mut(0)[first..first + rows]);
+    let (n_k, d) = (k.rows, q.cols);
+    with_scratch((d + n_k) * widest(q.rows, n_k), |scratch| {
+        for block in blocks(shape, task) {
+            let Block { first, rows, width, .. } = block;
+            let (turned, scores) = scratch[..(d + n_k) * width].split_at_mut(d * width);
+            turn(q.part(first, rows, 0, d), width, turned);
+            gemm_in_place(MatMut::new(scores, n_k, width), k, Mat::new(turned, d, width), Start::Zero); // [keys, queries]
+            block.softmax(scores, &mut lse.row_mut(0)[first..first + rows]);
             if let Some(weights) = &mut weights {
-                for (i, row) in (first..).zip(scores.chunks_exact(stride)) {
-                    weights.row_mut(0)[i * n_k..][..n_k].copy_from_slice(&row[..n_k]);
-                }
+                copy_turned(scores, width, &mut weights.row_mut(0)[first * n_k..][..rows * n_k]);
             }
-            drop_weights(shape, task, first, scores);
-            // SAFETY: `out` is this task's, and steps write different rows.
+            block.drop(scores);
+            // SAFETY: `out` is this task's, and blocks are different rows.
             let out = unsafe { out.part(first, rows, 0, d) };
-            gemm_inside(out, Mat::columns(scores, stride, 0, n_k), v, Start::Zero); // [rows, D]
+            gemm_in_place(out, Mat::columns(scores, width, 0, rows).t(), v, Start::Zero); // [queries, D]
         }
     });
 }
 
-/// Scores of the queries from `first` on become probabilities; `lse` gets log sum exp of each row.
-fn softmax_rows(shape: &Attention<'_>, task: &Task, first: usize, scores: &mut [f32], lse: &mut [f32]) {
-    for (i, (row, lse)) in scores.chunks_exact_mut(shape.stride(task)).zip(lse).enumerate() {
-        let seen = shape.visible(task, first + i);
-        *lse = softmax_row(whole_registers(row, seen), shape.scale());
-        row[seen..].fill(0.0);
+/// Queries whose scores are computed at a time: few where keys are many, so that the scores stay in the cache.
+fn queries_at_once(keys: usize) -> usize {
+    (SCORES / keys.max(1)).clamp(FEWEST, MOST) / LANES * LANES
+}
+
+/// Columns of the widest block of scores.
+fn widest(queries: usize, keys: usize) -> usize {
+    queries.min(queries_at_once(keys)).next_multiple_of(LANES)
+}
+
+/// The queries of a task, some at a time.
+fn blocks<'a>(shape: &'a Attention<'a>, task: &'a Task) -> impl Iterator<Item = Block<'a>> {
+    let (queries, step) = (task.queries.len(), queries_at_once(task.keys.len()));
+    (0..queries).step_by(step).map(move |first| {
+        let rows = step.min(queries - first);
+        Block { shape, task, first, rows, width: rows.next_multiple_of(LANES) }
+    })
+}
+
+/// Rows of vectors to columns, and zeros behind them.
+fn turn(x: Mat<'_>, width: usize, to: &mut [f32]) {
+    to.chunks_exact_mut(width).for_each(|line| line[x.rows..].fill(0.0));
+    transpose(x.data, x.row_stride, x.rows, to, width);
+}
+
+/// Probabilities [keys, queries] as callers get them: [queries, keys].
+fn copy_turned(scores: &[f32], width: usize, to: &mut [f32]) {
+    let keys = scores.len() / width;
+    for (i, row) in to.chunks_exact_mut(keys.max(1)).enumerate() {
+        row.iter_mut().zip(scores.chunks_exact(width)).for_each(|(to, from)| *to = from[i]);
     }
 }
 
-/// The first `seen` scores of a row, filled up with scores that weigh nothing.
-fn whole_registers(row: &mut [f32], seen: usize) -> &mut [f32] {
-    let whole = &mut row[..seen.next_multiple_of(LANES)];
-    whole[seen..].fill(f32::NEG_INFINITY);
-    whole
-}
-
 versions! {
-    /// `x` becomes softmax(scale x); returns log sum e^(scale x).
-    fn softmax_row(x: &mut [f32], scale: f32) -> f32 {
+    /// `x` becomes softmax(scale x).
+    fn softmax_row(x: &mut [f32], scale: f32) {
         let max = math::max(x) * scale;
         for x in x.iter_mut() {
             *x = math::exp::<FMA>(fma::<FMA>(*x, scale, -max));
         }
-        let sum = math::sum(x, |x| x);
-        let share = 1.0 / sum;
+        let share = 1.0 / math::sum(x, |x| x);
         for x in x.iter_mut() {
             *x *= share;
         }
-        max + sum.ln()
-    }
-}
-
-/// Dropout on the weights of the queries from `first` on.
-fn drop_weights(shape: &Attention<'_>, task: &Task, first: usize, weights: &mut [f32]) {
-    if shape.dropout.is_off() {
-        return;
-    }
-    for (i, row) in weights.chunks_exact_mut(shape.stride(task)).enumerate() {
-        mask_row(row, shape.dropout.row(mask_row_of(shape, task, first + i)));
     }
 }
 

@@ -146,7 +146,7 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
             multiply_panel::<V, R, NV, PANEL>(block.depth, block.a.add(i * block.depth), b)
         } else {
             let a = block.a.add(i * block.a_stride);
-            multiply_rows::<V, R, NV, PANEL>(block.depth, a, block.a_stride, b)
+            multiply_rows::<V, R, NV>(block.depth, a, block.a_stride, b, PANEL * V::N)
         };
         let cols = (block.cols - j).min(NV * V::N);
         let init = match block.init {
@@ -177,7 +177,7 @@ pub(super) fn prefetch<const FAR: bool>(line: *const f32) {
 
 /// One step of the depth: `x` holds an element of every row, `b` a line of the panel.
 #[inline(always)]
-unsafe fn multiply_line<V: Lanes, const R: usize, const NV: usize>(
+pub(super) unsafe fn multiply_line<V: Lanes, const R: usize, const NV: usize>(
     sums: &mut [[V; NV]; R],
     x: [f32; R],
     b: *const f32,
@@ -198,36 +198,37 @@ unsafe fn multiply_line<V: Lanes, const R: usize, const NV: usize>(
     }
 }
 
-/// Sums over the depth for rows that lie `stride` apart.
+/// Sums over the depth for rows that lie `stride` apart, and lines of columns that lie `b_step` apart.
 #[inline(always)]
-unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
+pub(super) unsafe fn multiply_rows<V: Lanes, const R: usize, const NV: usize>(
     depth: usize,
     a: *const f32,
     stride: usize,
     b: *const f32,
+    b_step: usize,
 ) -> [[V; NV]; R] {
     // SAFETY: the caller vouches for the pointers and the instruction set.
     unsafe {
         let mut sums = [[V::zero(); NV]; R];
         let mut k = 0;
         while k + UNROLL <= depth {
-            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k);
-            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k + 1);
-            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k + 2);
-            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k + 3);
+            multiply_rows_step(&mut sums, a, stride, b.add(k * b_step), k);
+            multiply_rows_step(&mut sums, a, stride, b.add((k + 1) * b_step), k + 1);
+            multiply_rows_step(&mut sums, a, stride, b.add((k + 2) * b_step), k + 2);
+            multiply_rows_step(&mut sums, a, stride, b.add((k + 3) * b_step), k + 3);
             k += UNROLL;
         }
         while k < depth {
-            multiply_rows_step::<V, R, NV, PANEL>(&mut sums, a, stride, b, k);
+            multiply_rows_step(&mut sums, a, stride, b.add(k * b_step), k);
             k += 1;
         }
         sums
     }
 }
 
-/// Step `k` of the depth for rows that lie `stride` apart.
+/// Step `k` of the depth, whose line of columns is `b`, for rows that lie `stride` apart.
 #[inline(always)]
-unsafe fn multiply_rows_step<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
+unsafe fn multiply_rows_step<V: Lanes, const R: usize, const NV: usize>(
     sums: &mut [[V; NV]; R],
     a: *const f32,
     stride: usize,
@@ -240,7 +241,7 @@ unsafe fn multiply_rows_step<V: Lanes, const R: usize, const NV: usize, const PA
         for (i, x) in x.iter_mut().enumerate() {
             *x = *a.add(i * stride + k);
         }
-        multiply_line(sums, x, b.add(k * PANEL * V::N));
+        multiply_line(sums, x, b);
     }
 }
 
@@ -284,7 +285,7 @@ unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize, const PANEL:
 }
 
 #[inline(always)]
-unsafe fn store_whole<V: Lanes, const R: usize, const NV: usize>(
+pub(super) unsafe fn store_whole<V: Lanes, const R: usize, const NV: usize>(
     sums: &[[V; NV]; R],
     c: *mut f32,
     stride: usize,

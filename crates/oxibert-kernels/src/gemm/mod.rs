@@ -14,6 +14,7 @@ mod micro;
 mod operand;
 mod pack;
 mod plan;
+mod small;
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,8 @@ use std::ops::Range;
 pub(crate) use form::wants_bf16;
 pub use form::{bf16_pays, in_bf16};
 pub(crate) use lanes::{Lanes, Portable};
+pub(crate) use pack::transpose;
+pub(crate) use small::gemm_in_place;
 
 /// So few columns do not pay for packing rows that could be read where they lie.
 const NARROW: usize = 256;

@@ -97,20 +97,23 @@ const SQUARE: usize = 8;
 /// A panel of lines of `width`, of which `cols` columns lie as rows, `stride` apart: `to` gets them turned, in squares where they fit.
 pub(crate) fn transpose(from: &[f32], stride: usize, cols: usize, to: &mut [f32], width: usize) {
     let depth = to.len() / width;
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+    let mut done = 0;
     #[cfg(target_arch = "x86_64")]
-    if crate::arch::isa() >= crate::arch::Isa::Avx512 && x86::turns_whole(cols, depth) {
-        assert!(cols <= width && from.len() >= (cols - 1) * stride + depth);
+    if crate::arch::isa() >= crate::arch::Isa::Avx512 {
+        done = x86::whole(cols, depth);
+        assert!(cols <= width && (done == 0 || from.len() >= (done - 1) * stride + depth));
         // SAFETY: the processor has AVX-512, and the lengths were checked.
-        return unsafe { x86::turn_whole(from, stride, cols, to, width) };
+        unsafe { x86::turn_whole(from, stride, done, to, width) };
     }
     let whole = depth / SQUARE * SQUARE;
-    for j in (0..cols).step_by(SQUARE) {
+    for j in (done..cols).step_by(SQUARE) {
         for k in (0..whole).step_by(SQUARE) {
             turn(&from[j * stride + k..], stride, SQUARE.min(cols - j), &mut to[k * width + j..], width);
         }
     }
     for (k, line) in to.chunks_exact_mut(width).enumerate().skip(whole) {
-        for (j, x) in line[..cols].iter_mut().enumerate() {
+        for (j, x) in line[..cols].iter_mut().enumerate().skip(done) {
             *x = from[j * stride + k];
         }
     }
@@ -155,12 +158,16 @@ mod x86 {
     /// The rows of a panel of the left-hand side, for which a square of three quarters is compiled.
     const LEFT: usize = 12;
 
-    /// Whether a panel is made of whole squares, or of one narrow square after the other.
-    pub(super) fn turns_whole(cols: usize, depth: usize) -> bool {
-        depth.is_multiple_of(WIDE) && cols > 0 && (cols.is_multiple_of(WIDE) || cols == LEFT)
+    /// How many of so many columns are whole squares, or one narrow square after the other.
+    pub(super) fn whole(cols: usize, depth: usize) -> usize {
+        match cols {
+            _ if !depth.is_multiple_of(WIDE) => 0,
+            LEFT => LEFT,
+            _ => cols / WIDE * WIDE,
+        }
     }
 
-    /// A panel that [`turns_whole`], a cache line of each row at a time.
+    /// So many columns as are [`whole`], a cache line of each row at a time.
     ///
     /// # Safety
     /// `cols` rows as long as the depth must be readable in `from`, and `to` have lines of at least `cols`.

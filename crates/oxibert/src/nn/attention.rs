@@ -191,8 +191,8 @@ impl Attention {
         self.output.backward_input(values, dout, false, dcontext);
         self.output.backward_weight(gradients, context, dout);
         let [q, k, v] = self.parts(&state.projected, &state.memory, given);
-        let (out, dout) = (Mat::new(context, n, h), Mat::new(dcontext, n, h));
-        let known = kernels::AttentionBackward { q, k, v, out, lse: &state.log_sums[..n * self.heads], dout };
+        let (lse, dout) = (&state.log_sums[..n * self.heads], Mat::new(dcontext, n, h));
+        let known = kernels::AttentionBackward { q, k, v, lse, dout };
         let kernel = self.kernel(given.sequences, given.dropouts.weights);
         match &self.projections {
             Projections::Own(qkv) => {
