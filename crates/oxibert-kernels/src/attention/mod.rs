@@ -11,10 +11,9 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::arch::{fma, versions};
 use crate::dropout::Dropout;
 use crate::gemm::{Start, gemm_in_place, transpose};
-use crate::math::{self, LANES};
+use crate::math::LANES;
 use crate::matrix::{Mat, MatMut};
 use crate::profile::{Kernel, time};
 use crate::scratch::with_scratch;
@@ -192,20 +191,6 @@ fn copy_turned(scores: &[f32], width: usize, to: &mut [f32]) {
     let keys = scores.len() / width;
     for (i, row) in to.chunks_exact_mut(keys.max(1)).enumerate() {
         row.iter_mut().zip(scores.chunks_exact(width)).for_each(|(to, from)| *to = from[i]);
-    }
-}
-
-versions! {
-    /// `x` becomes softmax(scale x).
-    fn softmax_row(x: &mut [f32], scale: f32) {
-        let max = math::max(x) * scale;
-        for x in x.iter_mut() {
-            *x = math::exp::<FMA>(fma::<FMA>(*x, scale, -max));
-        }
-        let share = 1.0 / math::sum(x, |x| x);
-        for x in x.iter_mut() {
-            *x *= share;
-        }
     }
 }
 

@@ -3,7 +3,6 @@
 //! The hypotheses of a beam search share most of their past, and which of them go on changes with every step. So nothing in
 //! the cache is ever moved: a query names the rows that are its past.
 
-use super::softmax_row;
 use crate::arch::{fma, versions};
 use crate::math;
 use crate::matrix::{Mat, MatMut};
@@ -67,6 +66,18 @@ versions! {
             for (head, (q, k)) in q.chunks_exact(size).zip(k.chunks_exact(size)).enumerate() {
                 scores[head * rows.len() + at] = math::dot::<FMA>(q, k);
             }
+        }
+    }
+
+    /// `x` becomes softmax(scale x).
+    fn softmax_row(x: &mut [f32], scale: f32) {
+        let max = math::max(x) * scale;
+        for x in x.iter_mut() {
+            *x = math::exp::<FMA>(fma::<FMA>(*x, scale, -max));
+        }
+        let share = 1.0 / math::sum(x, |x| x);
+        for x in x.iter_mut() {
+            *x *= share;
         }
     }
 
