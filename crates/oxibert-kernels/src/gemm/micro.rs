@@ -134,16 +134,16 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
     unsafe {
         let b = block.b.add(j * block.depth);
         let c = block.c.add(i * block.c_stride + j);
-        for r in 0..R {
-            let row = c.wrapping_add(r * block.c_stride);
-            (0..NV * V::N).step_by(LINE).for_each(|l| prefetch::<false>(row.wrapping_add(l)));
-        }
         // The next panel comes from afar: each tile of this one asks for a part of it.
         let panel = block.depth * PANEL * V::N;
-        let next = b.wrapping_add(panel + panel * i / block.rows);
-        (0..panel * R / block.rows).step_by(LINE).for_each(|l| prefetch::<true>(next.wrapping_add(l)));
+        let ahead = Ahead {
+            output: c,
+            stride: block.c_stride,
+            panel: b.wrapping_add(panel + panel * i / block.rows),
+            floats: (panel * R / block.rows).div_ceil((block.depth / UNROLL).max(1)),
+        };
         let sums = if block.a_packed {
-            multiply_panel::<V, R, NV, PANEL>(block.depth, block.a.add(i * block.depth), b)
+            multiply_panel::<V, R, NV, PANEL>(block.depth, block.a.add(i * block.depth), b, &ahead)
         } else {
             let a = block.a.add(i * block.a_stride);
             multiply_rows::<V, R, NV>(block.depth, a, block.a_stride, b, PANEL * V::N)
@@ -158,6 +158,30 @@ unsafe fn tile<V: Lanes, const R: usize, const NV: usize, const PANEL: usize>(
         } else {
             store_part(&sums, c, block.c_stride, cols, init);
         }
+    }
+}
+
+/// What a tile asks for while it computes, a little at a time: many requests at once would hold up the tile's own.
+struct Ahead {
+    /// Its output, which it needs at the end.
+    output: *const f32,
+    stride: usize,
+    /// A part of the next panel.
+    panel: *const f32,
+    /// Floats of it for every few steps of the depth.
+    floats: usize,
+}
+
+impl Ahead {
+    /// The requests of a turn; an output of `R` rows of `width` is asked for in the first `R`.
+    #[inline(always)]
+    fn ask<const R: usize>(&self, turn: usize, width: usize) {
+        if turn < R {
+            let row = self.output.wrapping_add(turn * self.stride);
+            (0..width).step_by(LINE).for_each(|at| prefetch::<false>(row.wrapping_add(at)));
+        }
+        let part = self.panel.wrapping_add(turn * self.floats);
+        (0..self.floats).step_by(LINE).for_each(|at| prefetch::<true>(part.wrapping_add(at)));
     }
 }
 
@@ -263,12 +287,14 @@ unsafe fn multiply_panel<V: Lanes, const R: usize, const NV: usize, const PANEL:
     depth: usize,
     a: *const f32,
     b: *const f32,
+    ahead: &Ahead,
 ) -> [[V; NV]; R] {
     // SAFETY: the caller vouches for the pointers and the instruction set.
     unsafe {
         let mut sums = [[V::zero(); NV]; R];
         let mut k = 0;
         while k + UNROLL <= depth {
+            ahead.ask::<R>(k / UNROLL, NV * V::N);
             // Written out by hand: as a loop, the compiler leaves it one.
             multiply_panel_step::<V, R, NV, PANEL>(&mut sums, a, b, k);
             multiply_panel_step::<V, R, NV, PANEL>(&mut sums, a, b, k + 1);
