@@ -9,7 +9,7 @@
 //! | rows of tables, chosen rows | [`embed`] | [`embed_backward`] |
 //! | attention | [`attention()`]; [`attention_to_rows`] for a step of decoding | [`attention_backward`] |
 //! | probabilities, loss | [`softmax`], [`cross_entropy`]; [`log_sum_exp`], [`top()`] for a step of decoding | in the same call |
-//! | optimizer | [`squared_norm`], [`clear`], [`add`], [`scale`], [`axpy`], [`adamw`], [`adamw_rows`], [`lamb`] | |
+//! | optimizer | [`squared_norm`], [`clear`], [`add`], [`scale`], [`axpy`], [`adamw`], [`adamw_idle`], [`lamb`] | |
 //! | the machine | [`cpu`], [`measured_peak`], [`profile`]; [`threads`], [`side_by_side`], [`halves`] | |
 //!
 //! What holds for all of them:
@@ -57,7 +57,9 @@ pub use layer_norm::{Moments, Norm, NormBackward, NormGradients, add_layer_norm,
 pub use loss::{CrossEntropy, IGNORE, cross_entropy, log_sum_exp, softmax};
 pub use mapped::{MappedFile, as_f32};
 pub use matrix::{Mat, MatMut};
-pub use optimizer::{AdamW, adamw, adamw_rows, add, axpy, clear, lamb, scale, squared_norm};
+pub use optimizer::{
+    AdamW, IdleRow, IdleStep, adamw, adamw_idle, add, axpy, clear, lamb, scale, squared_norm,
+};
 pub use peak::{Cpu, cpu, measured_peak};
 pub use team::{halves, side_by_side, threads};
 pub use top::top;

@@ -7,6 +7,10 @@ use crate::parallel::{add_to, rows_per_piece};
 use crate::profile::{Kernel, time};
 use crate::team::each;
 
+/// Rows that a thread takes at a time.
+const ROWS_AT_ONCE: usize = 16;
+/// Elements that stay in registers, or close by, while they take one step after the other.
+const BLOCK: usize = 64;
 /// Partial sums of the norm: their number does not depend on the threads.
 const SUMS: usize = 256;
 
@@ -88,33 +92,63 @@ pub fn adamw(step: &AdamW, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32
     });
 }
 
-/// [`adamw`] for a table whose rows had a gradient at some time where `awake` says so. The moments of the others are zero: they decay,
-/// and nothing else of them needs to be read. The bits are those of [`adamw`].
-pub fn adamw_rows(step: &AdamW, awake: &[bool], p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
+/// A step of [`adamw`] without a gradient, ready for rows that take it later than others.
+#[derive(Clone, Copy, Debug)]
+pub struct IdleStep(Constants);
+
+impl IdleStep {
+    /// This step.
+    pub fn new(step: &AdamW) -> Self {
+        Self(Constants::new(step))
+    }
+}
+
+/// A row of a table that has steps to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleRow {
+    /// Its number in the table.
+    pub row: u32,
+    /// The first of the steps that it has not taken.
+    pub first: u32,
+    /// Whether its moments may differ from zero; if not, it only decays.
+    pub awake: bool,
+}
+
+/// Takes the steps that `rows`, in ascending order, of a table of `width` columns have not taken. The bits are those of [`adamw`] with
+/// gradients of zero, whenever that is done.
+pub fn adamw_idle(
+    steps: &[IdleStep],
+    width: usize,
+    rows: &[IdleRow],
+    p: &mut [f32],
+    m: &mut [f32],
+    v: &mut [f32],
+) {
     let _time = time(Kernel::Optimizer);
-    assert!(p.len() == g.len() && p.len() == m.len() && p.len() == v.len(), "adamw shapes");
-    let width = p.len() / awake.len().max(1);
-    assert_eq!(width * awake.len(), p.len(), "whole rows");
-    let constants = Constants::new(step);
-    let rows = rows_per_piece(4 * width);
-    let piece = rows * width.max(1);
-    let moments = m.chunks_mut(piece).zip(v.chunks_mut(piece));
-    let numbers = p.chunks_mut(piece).zip(g.chunks(piece)).zip(moments);
-    each(awake.chunks(rows).zip(numbers), |(awake, ((p, g), (m, v)))| {
-        let mut at = 0;
-        for run in awake.chunk_by(|row, next| row == next) {
-            let own = at..at + run.len() * width;
-            at = own.end;
-            if run[0] {
-                adamw_piece(
-                    &constants,
-                    &mut p[own.clone()],
-                    &g[own.clone()],
-                    &mut m[own.clone()],
-                    &mut v[own],
-                );
+    assert!(p.len() == m.len() && p.len() == v.len(), "adamw shapes");
+    assert!(rows.windows(2).all(|pair| pair[0].row < pair[1].row), "rows in ascending order");
+    let mut done = 0;
+    let mut rest = [p, m, v];
+    let groups = rows.chunks(ROWS_AT_ONCE).map(|group| {
+        let place = |row: &IdleRow| row.row as usize * width;
+        let (start, end) = (place(&group[0]), place(&group[group.len() - 1]) + width);
+        let own = rest.each_mut().map(|x| {
+            let (own, later) = std::mem::take(x).split_at_mut(end - done);
+            *x = later;
+            &mut own[start - done..]
+        });
+        done = end;
+        (group, own)
+    });
+    each(groups, |(group, [p, m, v])| {
+        for IdleRow { row, first, awake } in group {
+            let start = (row - group[0].row) as usize * width;
+            let own = start..start + width;
+            let steps = &steps[*first as usize..];
+            if *awake {
+                idle_row(steps, &mut p[own.clone()], &mut m[own.clone()], &mut v[own]);
             } else {
-                p[own].iter_mut().for_each(|p| *p *= constants.keep);
+                decayed_row(steps, &mut p[own]);
             }
         }
     });
@@ -149,11 +183,11 @@ fn lamb_norms(c: &Constants, p: &[f32], g: &[f32], m: &mut [f32], v: &mut [f32])
 }
 
 fn lamb_piece(c: &Constants, p: &[f32], g: &[f32], m: &mut [f32], v: &mut [f32]) -> [f64; 2] {
-    const BLOCK: usize = 1024;
-    let mut room = [0.0; BLOCK];
+    const PART: usize = 1024;
+    let mut room = [0.0; PART];
     let mut sums = [0.0; 2];
-    let moments = m.chunks_mut(BLOCK).zip(v.chunks_mut(BLOCK));
-    for ((p, g), (m, v)) in p.chunks(BLOCK).zip(g.chunks(BLOCK)).zip(moments) {
+    let moments = m.chunks_mut(PART).zip(v.chunks_mut(PART));
+    for ((p, g), (m, v)) in p.chunks(PART).zip(g.chunks(PART)).zip(moments) {
         let u = &mut room[..p.len()];
         lamb_update(c, p, g, m, v, u);
         sums[0] += squares(p);
@@ -163,6 +197,7 @@ fn lamb_piece(c: &Constants, p: &[f32], g: &[f32], m: &mut [f32], v: &mut [f32])
 }
 
 /// [`AdamW`] with what is the same for all elements computed once.
+#[derive(Clone, Copy, Debug)]
 struct Constants {
     keep: f32,
     rate: f32,
@@ -181,6 +216,16 @@ impl Constants {
             root: c2.sqrt() as f32,
             step: *step,
         }
+    }
+
+    /// AdamW's step of an element.
+    #[inline(always)]
+    fn adam<const FMA: bool>(&self, p: &mut f32, g: f32, m: &mut f32, v: &mut f32) {
+        let AdamW { beta1, beta2, eps, gradient_scale, .. } = self.step;
+        let g = g * gradient_scale;
+        *m = fma::<FMA>(beta1, *m, (1.0 - beta1) * g);
+        *v = fma::<FMA>(beta2, *v, (1.0 - beta2) * g * g);
+        *p = fma::<FMA>(self.keep, *p, -self.rate * *m / fma::<FMA>(v.sqrt(), self.root, eps));
     }
 
     /// LAMB's update of an element before its rate: computed twice, because that is cheaper than keeping it.
@@ -208,14 +253,29 @@ versions! {
     }
 
     fn adamw_piece(c: &Constants, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
-        let AdamW { beta1, beta2, eps, gradient_scale, .. } = c.step;
-        let (keep, rate, root) = (c.keep, c.rate, c.root);
-        let (new1, new2) = (1.0 - beta1, 1.0 - beta2);
         for (((p, g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
-            let g = *g * gradient_scale;
-            *m = fma::<FMA>(beta1, *m, new1 * g);
-            *v = fma::<FMA>(beta2, *v, new2 * g * g);
-            *p = fma::<FMA>(keep, *p, -rate * *m / fma::<FMA>(v.sqrt(), root, eps));
+            c.adam::<FMA>(p, *g, m, v);
+        }
+    }
+
+    /// Steps without a gradient.
+    fn idle_row(steps: &[IdleStep], p: &mut [f32], m: &mut [f32], v: &mut [f32]) {
+        let moments = m.chunks_mut(BLOCK).zip(v.chunks_mut(BLOCK));
+        for (p, (m, v)) in p.chunks_mut(BLOCK).zip(moments) {
+            for IdleStep(c) in steps {
+                for ((p, m), v) in p.iter_mut().zip(m.iter_mut()).zip(v.iter_mut()) {
+                    c.adam::<FMA>(p, 0.0, m, v);
+                }
+            }
+        }
+    }
+
+    /// The same where both moments are zero.
+    fn decayed_row(steps: &[IdleStep], p: &mut [f32]) {
+        for p in p.chunks_mut(BLOCK) {
+            for IdleStep(c) in steps {
+                p.iter_mut().for_each(|p| *p *= c.keep);
+            }
         }
     }
 
@@ -294,36 +354,58 @@ mod tests {
         }
     }
 
+    /// Rows that have a gradient now and then, if ever, and take the steps between later, some of them in turn, all of them at last.
     #[test]
-    fn rows_that_sleep_only_decay() {
-        for (rows, width) in [(0, 4), (1, 1), (7, 3), (1000, 37)] {
-            let is_awake = |row: usize, step: u64| row % 5 < 2 && row as u64 % 7 < step;
-            let gradient = |step: u64| {
-                let mut g = noise(rows * width, step);
-                for (row, g) in g.chunks_exact_mut(width).enumerate() {
-                    if !is_awake(row, step) {
-                        g.fill(0.0);
-                    }
-                }
-                g
-            };
+    fn idle_rows_take_their_steps_later() {
+        for (rows, width) in [(0, 4), (1, 1), (7, 3), (1000, 37), (40, 130)] {
+            let has_gradient = |row: usize, t: u64| row % 5 < 2 && (row as u64 + t).is_multiple_of(4);
             let mut start = noise(rows * width, 99);
             start.iter_mut().step_by(11).for_each(|p| *p = -0.0);
-            let [mut all, mut some] =
+            let [mut all, mut late] =
                 [0; 2].map(|_| [start.clone(), vec![0.0; start.len()], vec![0.0; start.len()]]);
+            let mut idle = Vec::new();
+            let mut taken = vec![(0u32, false); rows];
             for t in 1..=10 {
                 let step = AdamW { bias_correction: Some(t), ..STEP };
-                let g = gradient(t);
+                let mut g = noise(rows * width, t);
+                g.chunks_exact_mut(width)
+                    .enumerate()
+                    .filter(|(row, _)| !has_gradient(*row, t))
+                    .for_each(|(_, g)| g.fill(0.0));
                 let [p, m, v] = &mut all;
                 adamw(&step, p, &g, m, v);
-                let awake: Vec<bool> = (0..rows).map(|row| (1..=t).any(|t| is_awake(row, t))).collect();
-                let [p, m, v] = &mut some;
-                adamw_rows(&step, &awake, p, &g, m, v);
+                let [p, m, v] = &mut late;
+                catch_up(&idle, width, &mut taken, |row| has_gradient(row, t) || row % 7 == 0, [p, m, v]);
+                for row in (0..rows).filter(|&row| has_gradient(row, t)) {
+                    let own = row * width..(row + 1) * width;
+                    adamw(&step, &mut p[own.clone()], &g[own.clone()], &mut m[own.clone()], &mut v[own]);
+                    taken[row] = (idle.len() as u32 + 1, true);
+                }
+                idle.push(IdleStep::new(&step));
             }
+            let [p, m, v] = &mut late;
+            catch_up(&idle, width, &mut taken, |_| true, [p, m, v]);
             let bits =
                 |state: [Vec<f32>; 3]| state.map(|x| x.into_iter().map(f32::to_bits).collect::<Vec<_>>());
-            assert_eq!(bits(some), bits(all), "{rows} rows of {width}");
+            assert_eq!(bits(late), bits(all), "{rows} rows of {width}");
         }
+    }
+
+    fn catch_up(
+        steps: &[IdleStep],
+        width: usize,
+        taken: &mut [(u32, bool)],
+        wanted: impl Fn(usize) -> bool,
+        [p, m, v]: [&mut Vec<f32>; 3],
+    ) {
+        let rows = taken.iter_mut().enumerate().filter(|(row, _)| wanted(*row));
+        let rows: Vec<IdleRow> = rows
+            .map(|(row, (taken, awake))| {
+                let first = std::mem::replace(taken, steps.len() as u32);
+                IdleRow { row: row as u32, first, awake: *awake }
+            })
+            .collect();
+        on_threads(3, || adamw_idle(steps, width, &rows, p, m, v));
     }
 
     /// The first corrected step is `sign(g)`: `u = [1 + 0.03, -1 + 0.04]` and `|p| = 5`.

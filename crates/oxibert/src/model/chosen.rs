@@ -9,6 +9,7 @@
 use oxibert_kernels::{self as kernels, Lookup};
 
 use super::Config;
+use super::embeddings::Embeddings;
 use super::encoder::{self, Encoder};
 use super::lanes::Lanes;
 use super::pass::{DropoutPlan, Keep};
@@ -75,6 +76,11 @@ impl ChosenRows {
             hidden: config.hidden_size,
             last_learns: true,
         }
+    }
+
+    /// What it begins with.
+    pub(crate) fn embeddings(&self) -> &Embeddings {
+        self.below.embeddings()
     }
 
     /// The embeddings and the first `blocks` blocks learn nothing from now on.

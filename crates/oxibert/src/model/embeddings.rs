@@ -1,6 +1,8 @@
 //! Token + position + segment: `y = dropout(LN(token + segment + position))` in BERT, `dropout(s token + position)` in the
 //! Transformer, whose s is sqrt(H), and in GPT-2, whose s is 1.
 
+use std::ops::Range;
+
 use oxibert_kernels::{self as kernels, Dropout, Lookup};
 
 use super::names::{POSITION_EMBEDDINGS, SEGMENT_EMBEDDINGS, WORD_EMBEDDINGS};
@@ -99,6 +101,21 @@ impl Embeddings {
                 let segments = lookup(numbers.values(segments), &batch.segments, 1.0);
                 kernels::embed(&[words, segments, positions], self.hidden, out);
             }
+        }
+    }
+
+    /// Where the rows stand that a batch of these ids reads, the longest sequence having so many tokens: they are added to `rows`.
+    pub(crate) fn rows_read(
+        &self,
+        ids: impl Iterator<Item = u32>,
+        longest: usize,
+        rows: &mut Vec<Range<usize>>,
+    ) {
+        let start = self.words.values.start;
+        rows.extend(ids.map(|id| start + id as usize * self.hidden).map(|row| row..row + self.hidden));
+        rows.extend(self.segments.as_ref().map(|place| place.values.clone()));
+        if let PositionTable::Learned(place) = &self.positions {
+            rows.push(place.values.start..place.values.start + longest * self.hidden);
         }
     }
 

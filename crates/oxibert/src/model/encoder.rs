@@ -32,6 +32,11 @@ impl Encoder {
         self.0.frozen = Some(blocks);
     }
 
+    /// What it begins with.
+    pub(crate) fn embeddings(&self) -> &Embeddings {
+        &self.0.embeddings
+    }
+
     /// How many blocks it has.
     pub(crate) fn blocks(&self) -> usize {
         self.0.blocks()

@@ -4,6 +4,7 @@ use oxibert_kernels::{self as kernels, Dropout};
 
 use super::Config;
 use super::chosen::{ChosenRows, ChosenState, Step};
+use super::embeddings::Embeddings;
 use super::encoder::Encoder;
 use super::heads::{Pooler, PoolerState};
 use super::lanes::Lanes;
@@ -156,6 +157,13 @@ impl TaskModel {
     /// Its head.
     pub fn head(&self) -> Head {
         self.head
+    }
+
+    /// The tables that a batch's ids are looked up in.
+    pub(crate) fn embeddings(&self) -> &Embeddings {
+        match &self.body {
+            Body::Tokens(_, encoder) | Body::FirstTokens(encoder, _) => encoder.embeddings(),
+        }
     }
 
     /// Floating-point operations of a training step's forward pass.

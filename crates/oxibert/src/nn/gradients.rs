@@ -88,6 +88,13 @@ impl Gradients {
         &self.values
     }
 
+    /// All of them, and the parts that may differ from zero, in order and apart from each other.
+    pub(crate) fn read(&mut self) -> (&[f32], &[Range<usize>]) {
+        self.values();
+        self.live();
+        (&self.values, &self.live)
+    }
+
     /// The sum of all squares.
     pub(crate) fn squared_norm(&mut self) -> f64 {
         self.live();
@@ -95,7 +102,7 @@ impl Gradients {
     }
 
     /// The parts that may differ from zero, in order and apart from each other.
-    pub(crate) fn live(&mut self) -> &[Range<usize>] {
+    fn live(&mut self) -> &[Range<usize>] {
         let Self { starts, states, named, live, .. } = self;
         live.clear();
         let sums = states.iter().zip(starts.windows(2)).filter(|(state, _)| **state == State::Sum);

@@ -1,5 +1,6 @@
 //! Fine-tuning: any [`Task`] on labelled data, as a [`Learner`].
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
@@ -40,6 +41,9 @@ pub struct Finetune<'t, T: Task> {
     /// What was answered at the last evaluation.
     asked: Asked<T::Answer>,
     order: Order,
+    /// The numbers of the next items, where they are known already, and the rows of the tables that they read.
+    ahead: Option<Vec<usize>>,
+    rows: Vec<Range<usize>>,
     halves: Halves<Desk>,
 }
 
@@ -83,6 +87,8 @@ impl<'t, T: Task> Finetune<'t, T> {
             tokenizer,
             order: Order::new(options.seed, training.len()),
             options,
+            ahead: None,
+            rows: Vec::new(),
             training,
             dev,
             dev_items,
@@ -151,9 +157,20 @@ impl<T: Task> Learner for Finetune<'_, T> {
         self.model.layout()
     }
 
+    fn rows_ahead(&mut self) -> Option<&[Range<usize>]> {
+        let numbers = self.ahead.take().unwrap_or_else(|| self.next_items());
+        let sequences = || numbers.iter().flat_map(|&number| &self.training[number].sequences);
+        let ids = sequences().flat_map(|sequence| sequence.ids.iter().copied());
+        let longest = sequences().map(|sequence| sequence.ids.len()).max().unwrap_or(0);
+        self.rows.clear();
+        self.model.embeddings().rows_read(ids, longest, &mut self.rows);
+        self.ahead = Some(numbers);
+        Some(&self.rows)
+    }
+
     fn gradients(&mut self, values: &[f32], gradients: &mut Gradients, moment: Moment) -> Pass {
         let begin = Instant::now();
-        let numbers = self.next_items();
+        let numbers = self.ahead.take().unwrap_or_else(|| self.next_items());
         let Self { task, model, options, training, halves, .. } = self;
         let (task, model) = (*task, &*model);
         let items: Vec<&Item> = numbers.iter().map(|&number| &training[number]).collect();
@@ -201,6 +218,7 @@ impl<T: Task> Learner for Finetune<'_, T> {
     }
 
     fn seek(&mut self, position: &Value) -> Result<()> {
+        self.ahead = None;
         self.order.seek(read_position(position)?)
     }
 

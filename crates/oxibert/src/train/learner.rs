@@ -1,5 +1,6 @@
 //! What can be trained: the loop knows no more of a model and its data than this.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -54,6 +55,12 @@ impl Better {
 pub trait Learner {
     /// The layout of the parameters.
     fn layout(&self) -> &Layout;
+
+    /// Which rows of tables of embeddings the next pass reads, as places among the parameters; `None` if it may read any. Called right
+    /// before [`Learner::gradients`]: the other rows need not be up to date then.
+    fn rows_ahead(&mut self) -> Option<&[Range<usize>]> {
+        None
+    }
 
     /// Adds the gradient of the next batch's mean loss.
     fn gradients(&mut self, values: &[f32], gradients: &mut Gradients, moment: Moment) -> Pass;

@@ -1,13 +1,15 @@
 //! AdamW and LAMB over the arena, with the gradient's norm clipped.
 
 mod state;
+mod table;
 
 use std::ops::Range;
 
-use oxibert_kernels::{AdamW, adamw, adamw_rows, lamb, zeros};
+use oxibert_kernels::{AdamW, adamw, lamb, zeros};
 
 use crate::model::{Kind, Param};
 use crate::nn::{Gradients, Layout};
+use table::{Numbers, Table};
 
 /// How a step is computed from the moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,15 +68,6 @@ pub struct Optimizer {
     step: u64,
 }
 
-/// A table of embeddings. Half of a small model are rows of tokens that no batch has named yet: their moments are zero.
-#[derive(Debug, Clone)]
-struct Table {
-    range: Range<usize>,
-    width: usize,
-    /// The rows that had a gradient at some time.
-    awake: Vec<bool>,
-}
-
 /// Parameters side by side that are treated alike in one call: a table, or one parameter where LAMB adapts it, else many.
 #[derive(Debug, Clone)]
 struct Group {
@@ -123,6 +116,20 @@ impl Optimizer {
     /// [`Optimizer::step`] with gradients that are `scale` times what is given: 1 / N where they are the sum of N batches'.
     /// The norm that is clipped and returned is that of the scaled ones.
     pub fn step_scaled(&mut self, values: &mut [f32], gradients: &mut Gradients, lr: f32, scale: f32) -> f64 {
+        let norm = self.step_idly(values, gradients, lr, scale);
+        self.settle(values);
+        norm
+    }
+
+    /// [`Optimizer::step_scaled`], but rows of tables that have no gradient may take the step later: before they are read, somebody has to
+    /// call [`Optimizer::settle_rows`] or [`Optimizer::settle`]. The bits do not depend on when that is done.
+    pub(crate) fn step_idly(
+        &mut self,
+        values: &mut [f32],
+        gradients: &mut Gradients,
+        lr: f32,
+        scale: f32,
+    ) -> f64 {
         let norm = gradients.squared_norm().sqrt() * f64::from(scale);
         if !norm.is_finite() {
             return norm;
@@ -130,21 +137,39 @@ impl Optimizer {
         self.step += 1;
         let clipped = self.options.clip.filter(|&clip| norm > clip).map_or(1.0, |clip| clip / (norm + 1e-6));
         let gradient_scale = (f64::from(scale) * clipped) as f32;
-        gradients.live().iter().for_each(|live| self.tables.iter_mut().for_each(|table| table.wake(live)));
-        let gradients = gradients.values();
-        for Group { range, decays, rate, .. } in &self.groups {
-            let constants = self.constants(lr * rate, *decays, gradient_scale);
+        let (gradients, live) = gradients.read();
+        for number in 0..self.groups.len() {
+            let Group { range, decays, rate, .. } = self.groups[number].clone();
+            let constants = self.constants(lr * rate, decays, gradient_scale);
+            let Self { tables, m, v, .. } = self;
+            let adapts = self.options.algorithm == Algorithm::Lamb && decays;
+            if let Some(table) = tables.iter_mut().find(|table| table.range == range && !adapts) {
+                table.step(&constants, live, gradients, &mut [values, m, v]);
+                continue;
+            }
             let (p, g) = (&mut values[range.clone()], &gradients[range.clone()]);
-            let (m, v) = (&mut self.m[range.clone()], &mut self.v[range.clone()]);
-            match self.options.algorithm {
-                Algorithm::Lamb if *decays => _ = lamb(&constants, p, g, m, v),
-                _ => match self.tables.iter().find(|table| table.range == *range) {
-                    Some(table) => adamw_rows(&constants, &table.awake, p, g, m, v),
-                    None => adamw(&constants, p, g, m, v),
-                },
+            let (m, v) = (&mut m[range.clone()], &mut v[range]);
+            if adapts {
+                lamb(&constants, p, g, m, v);
+            } else {
+                adamw(&constants, p, g, m, v);
             }
         }
         norm
+    }
+
+    /// All rows take the steps that they have missed.
+    pub(crate) fn settle(&mut self, values: &mut [f32]) {
+        let Self { tables, m, v, .. } = self;
+        let mut numbers: Numbers<'_> = [values, m, v];
+        tables.iter_mut().for_each(|table| table.settle(&mut numbers));
+    }
+
+    /// The rows that have a part of these places of the arena take the steps that they have missed.
+    pub(crate) fn settle_rows(&mut self, values: &mut [f32], places: &[Range<usize>]) {
+        let Self { tables, m, v, .. } = self;
+        let mut numbers: Numbers<'_> = [values, m, v];
+        tables.iter_mut().for_each(|table| table.catch_up(places, &mut numbers));
     }
 
     fn constants(&self, lr: f32, decays: bool, gradient_scale: f32) -> AdamW {
@@ -157,31 +182,6 @@ impl Optimizer {
             weight_decay: if decays { weight_decay } else { 0.0 },
             bias_correction: bias_correction.then_some(self.step),
             gradient_scale,
-        }
-    }
-}
-
-impl Table {
-    /// A table of which no row had a gradient.
-    fn new(param: &Param, range: Range<usize>) -> Self {
-        let width = param.shape.last().copied().unwrap_or(0);
-        let awake = vec![false; range.len().checked_div(width).unwrap_or(0)];
-        Self { range, width, awake }
-    }
-
-    /// The rows that have a part of `live` had a gradient.
-    fn wake(&mut self, live: &Range<usize>) {
-        let (start, end) = (live.start.max(self.range.start), live.end.min(self.range.end));
-        if start < end {
-            let row = |place: usize| (place - self.range.start) / self.width;
-            self.awake[row(start)..=row(end - 1)].fill(true);
-        }
-    }
-
-    /// The rows whose moments say so had a gradient.
-    fn wake_by(&mut self, moments: &[f32]) {
-        for (row, awake) in moments[self.range.clone()].chunks_exact(self.width.max(1)).zip(&mut self.awake) {
-            *awake |= row.iter().any(|number| number.to_bits() != 0);
         }
     }
 }
@@ -261,33 +261,47 @@ mod tests {
         }
     }
 
-    /// Rows that are named now and then, and after a restart: the bits of an optimizer that was given every row.
+    /// Rows that are named now and then take the steps between later, and after a restart too: the bits of an optimizer that was given
+    /// every row in every step.
     #[test]
-    fn rows_without_a_gradient_are_treated_as_if_they_had_zeros() {
+    fn rows_without_a_gradient_take_their_steps_later() {
+        const NAMED: [[u32; 2]; 6] = [[3, 7], [3, 3], [8, 7], [0, 19], [3, 19], [1, 2]];
         let layout = layout();
         let (param, range) = layout.iter().find(|(param, _)| param.kind == Kind::Embedding).unwrap();
         let (place, width) = (layout.place(&param.name, 1), param.shape[1]);
-        for algorithm in BOTH {
-            let [mut some, mut all] =
+        let row = |id: &u32| range.start + *id as usize * width..range.start + (*id as usize + 1) * width;
+        for (algorithm, restart) in [(Algorithm::AdamW, 7), (Algorithm::AdamW, 4), (Algorithm::Lamb, 4)] {
+            let [mut late, mut all] =
                 [0; 2].map(|_| (optimizer(&layout, algorithm), wave(layout.len(), 0.37)));
             let mut gradients = Gradients::new(&layout);
-            for ids in [[3, 7], [3, 3], [8, 7]] {
+            for (number, ids) in NAMED.iter().enumerate() {
+                if number == restart {
+                    restart_settled(&mut late, &layout);
+                }
+                late.0.settle_rows(&mut late.1, &ids.each_ref().map(row));
+                ids.iter()
+                    .for_each(|id| assert!(late.1[row(id)] == all.1[row(id)], "row {id} of step {number}"));
                 gradients.begin();
-                let table = gradients.rows(&place, width, &ids);
+                let table = gradients.rows(&place, width, ids);
                 ids.iter().for_each(|&id| table[id as usize * width..][..width].fill(0.1));
-                let dense = Gradients::from_values(&layout, gradients.values().to_vec());
-                some.0.step(&mut some.1, &mut gradients, 1e-2);
-                all.0.step(&mut all.1, &mut { dense }, 1e-2);
-                assert!(some.1 == all.1 && some.0.m == all.0.m && some.0.v == all.0.v);
-                let directory = tempfile::tempdir().unwrap();
-                let path = directory.path().join("optimizer.safetensors");
-                some.0.save(&path).unwrap();
-                let awake = some.0.tables[0].awake.clone();
-                some.0 = Optimizer::load(&path, &layout, some.0.options).unwrap();
-                assert_eq!(some.0.tables[0].awake, awake);
-                assert!(awake[3] && !awake[4] && awake.len() * width == range.len());
+                let mut dense = Gradients::from_values(&layout, gradients.values().to_vec());
+                late.0.step_idly(&mut late.1, &mut gradients, 1e-2 / (1.0 + number as f32), 1.0);
+                all.0.step(&mut all.1, &mut dense, 1e-2 / (1.0 + number as f32));
             }
+            assert_eq!(late.1 == all.1, algorithm == Algorithm::Lamb, "rows of AdamW are late");
+            late.0.settle(&mut late.1);
+            assert!(late.1 == all.1 && late.0.m == all.0.m && late.0.v == all.0.v);
         }
+    }
+
+    fn restart_settled((optimizer, values): &mut (Optimizer, Vec<f32>), layout: &Layout) {
+        optimizer.settle(values);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("optimizer.safetensors");
+        optimizer.save(&path).unwrap();
+        *optimizer = Optimizer::load(&path, layout, optimizer.options).unwrap();
+        let awake = &optimizer.tables[0].awake;
+        assert!(awake[3] && !awake[4], "rows that had a gradient are known by their moments");
     }
 
     #[test]

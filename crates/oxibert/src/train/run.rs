@@ -284,7 +284,11 @@ impl<'r> Run<'r> {
         let passes = u64::from(self.options.accumulate.max(1));
         for number in 0..passes {
             let moment = Moment { pass: self.step * passes + number, progress };
-            let Self { learner, values, gradients, .. } = self;
+            let Self { learner, optimizer, values, gradients, .. } = self;
+            match learner.rows_ahead() {
+                Some(rows) => optimizer.settle_rows(values, rows),
+                None => optimizer.settle(values),
+            }
             let pass = in_bf16(self.options.bf16, || learner.gradients(values, gradients, moment));
             done.figures.merge(&pass.figures);
             done.tokens += pass.tokens;
@@ -293,7 +297,7 @@ impl<'r> Run<'r> {
         }
         let scale = 1.0 / passes as f32;
         let Self { optimizer, values, gradients, .. } = self;
-        done.gradient_norm = optimizer.step_scaled(values, gradients, lr as f32, scale);
+        done.gradient_norm = optimizer.step_idly(values, gradients, lr as f32, scale);
         self.step += 1;
         self.check_norm(done.gradient_norm)?;
         done.seconds = start.elapsed().as_secs_f64();
@@ -368,6 +372,7 @@ impl<'r> Run<'r> {
     }
 
     fn evaluate(&mut self) -> Result<Option<Figures>> {
+        self.optimizer.settle(&mut self.values);
         let Some(figures) = self.learner.evaluate(&self.values) else { return Ok(None) };
         let (goal, better) = self.learner.goal();
         let best = figures.value(goal).is_some_and(|value| self.improve(value, better));
@@ -390,6 +395,7 @@ impl<'r> Run<'r> {
     }
 
     fn save(&mut self) -> Result<()> {
+        self.optimizer.settle(&mut self.values);
         let state = State {
             position: self.learner.position(),
             seconds: self.elapsed(),
