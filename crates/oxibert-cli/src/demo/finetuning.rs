@@ -20,7 +20,7 @@ const FIRST_DAY: u64 = 1_000_000;
 /// Of the whole demo; a shorter one learns less here too.
 const EPOCHS: f64 = 8.0;
 const BATCH: usize = 16;
-const RATE: f64 = 1e-3;
+const RATE: f64 = 2e-3;
 const LENGTH: usize = 96;
 
 impl Demo<'_> {
