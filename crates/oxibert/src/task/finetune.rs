@@ -261,10 +261,10 @@ mod tests {
     use crate::task::Long;
     use crate::task::tag::{Tag, Unit, Words};
     use crate::text::Vocab;
+    use crate::train::{Optimizer, OptimizerOptions};
 
-    /// What a step finds in the memory of gradients does not matter; rows of the vocabulary that no token names have none.
-    #[test]
-    fn gradients_are_those_of_new_memory() {
+    /// Runs `f` with two learners of the same data, which are at their beginning.
+    fn with_twins(batch: usize, f: impl FnOnce([Finetune<'_, Tag>; 2])) {
         let tokens = "[PAD] [UNK] [CLS] [SEP] [MASK] john ##son lives in ber ##lin never seen .";
         let tokenizer = Tokenizer::uncased(Vocab::from_tokens(tokens.split(' ')).unwrap()).unwrap();
         let example = |text: &str, line| {
@@ -275,15 +275,24 @@ mod tests {
         let examples: Vec<_> = (0..192).map(|line| example(texts[line / 64], line)).collect();
         let (task, _) = Tag::learn(&examples, Long::new(16)).unwrap();
         let config = Config::preset("tiny", 14).unwrap();
-        let options = FinetuneOptions { batch: 64, seed: 1, frozen: None, keep: Keep::Everything };
-        let learner = || Finetune::new(&task, &config, &tokenizer, &examples, &[], options).unwrap();
-        let [mut learner, mut other] = [learner(), learner()];
+        let options = FinetuneOptions { batch, seed: 1, frozen: None, keep: Keep::Everything };
+        f([(); 2].map(|()| Finetune::new(&task, &config, &tokenizer, &examples, &[], options).unwrap()));
+    }
+
+    /// What a step finds in the memory of gradients does not matter; rows of the vocabulary that no token names have none.
+    #[test]
+    fn gradients_are_those_of_new_memory() {
+        with_twins(64, compare_gradients);
+    }
+
+    fn compare_gradients([mut learner, mut other]: [Finetune<'_, Tag>; 2]) {
         let layout = learner.layout().clone();
         let values = Params::new(layout.clone(), learner.model().config(), 1).values;
         let mut gradients = Gradients::new(&layout);
+        let hidden = learner.model().config().hidden_size;
         let row = |token: usize| {
             let table = layout.range(crate::model::names::WORD_EMBEDDINGS).unwrap();
-            table.start + token * config.hidden_size..table.start + (token + 1) * config.hidden_size
+            table.start + token * hidden..table.start + (token + 1) * hidden
         };
         for pass in 0..3 {
             gradients.begin();
@@ -296,5 +305,35 @@ mod tests {
             assert!(gradients.values()[row(5)].iter().any(|&gradient| gradient != 0.0), "john");
             assert!(gradients.values()[row(12)].iter().all(|&gradient| gradient == 0.0), "seen");
         }
+    }
+
+    /// Batches of one text name a few rows each: the parameters are those of steps that all rows took at once.
+    #[test]
+    fn rows_that_a_batch_does_not_read_take_their_steps_later() {
+        with_twins(1, |[mut late, mut other]| {
+            let layout = late.layout().clone();
+            let start = Params::new(layout.clone(), late.model().config(), 1).values;
+            let mut states = [(); 2].map(|()| {
+                let optimizer = Optimizer::new(&layout, OptimizerOptions::default());
+                (start.clone(), Gradients::new(&layout), optimizer)
+            });
+            let [(values, gradients, optimizer), (others, other_gradients, other_optimizer)] = &mut states;
+            let mut differed = false;
+            for pass in 0..12 {
+                let moment = Moment { pass, progress: 0.0 };
+                optimizer.settle_rows(values, late.rows_ahead().expect("known rows"));
+                gradients.begin();
+                late.gradients(values, gradients, moment);
+                optimizer.step_idly(values, gradients, 1e-2, 1.0);
+                other_gradients.begin();
+                other.gradients(others, other_gradients, moment);
+                other_optimizer.step(others, other_gradients, 1e-2);
+                differed |= values != others;
+            }
+            assert!(differed, "some rows were late");
+            optimizer.settle(values);
+            assert!(values == others);
+            assert_eq!(late.position(), other.position());
+        });
     }
 }
