@@ -92,6 +92,18 @@ fn lanes(row: &mut [f32], at: usize) -> &mut [f32; LANES] {
     row[at..at + LANES].as_mut_array().expect("rows are whole registers")
 }
 
+/// The scores' gradient `scale (p dw - p delta)` in place of `p dw`, which `dw` holds.
+#[inline(always)]
+fn centre<const FMA: bool>(p: &mut [f32], dw: &mut [f32], columns: &Columns, delta: &[f32; LANES]) {
+    let Columns { width, at, scale } = *columns;
+    for (p, dw) in p.chunks_exact_mut(width).zip(dw.chunks_exact_mut(width)) {
+        let (p, dw) = (lanes(p, at), lanes(dw, at));
+        for lane in 0..LANES {
+            dw[lane] = scale * fma::<FMA>(-p[lane], delta[lane], dw[lane]);
+        }
+    }
+}
+
 versions! {
     /// Columns of `x` [keys, `width`] become softmax(scale x); returns log sum e^(scale x) of each.
     fn softmax_columns(x: &mut [f32], columns: &Columns) -> [f32; LANES] {
@@ -139,12 +151,7 @@ versions! {
                 delta[lane] += dw[lane];
             }
         }
-        for (s, dw) in s.chunks_exact_mut(width).zip(dw.chunks_exact_mut(width)) {
-            let (p, dw) = (lanes(s, at), lanes(dw, at));
-            for lane in 0..LANES {
-                dw[lane] = scale * fma::<FMA>(-p[lane], delta[lane], dw[lane]);
-            }
-        }
+        centre::<FMA>(s, dw, columns, &delta);
     }
 
     /// The same with dropped weights `w = m p`: `ds = p (m dw - delta) scale`, delta being the sum of w dw.
@@ -168,11 +175,6 @@ versions! {
                 delta[lane] += dw[lane];
             }
         }
-        for (s, dw) in s.chunks_exact_mut(width).zip(dw.chunks_exact_mut(width)) {
-            let (p, dw) = (lanes(s, at), lanes(dw, at));
-            for lane in 0..LANES {
-                dw[lane] = scale * fma::<FMA>(-p[lane], delta[lane], dw[lane]);
-            }
-        }
+        centre::<FMA>(s, dw, columns, &delta);
     }
 }

@@ -104,24 +104,33 @@ macro_rules! block {
     };
 }
 
-block!(portable, Portable, 4, 2, [1 2 3 4]);
-#[cfg(target_arch = "x86_64")]
-block!(
-    #[target_feature(enable = "avx2,fma")]
-    avx2, std::arch::x86_64::__m256, 6, 2, [1 2 3 4 5 6]
-);
-#[cfg(target_arch = "x86_64")]
-block!(
-    #[target_feature(enable = "avx512f")]
-    avx512, std::arch::x86_64::__m512, 12, 2, [1 2 3 4 5 6 7 8 9 10 11 12]
-);
+/// The tiles of [`Tile::best`]: calls a macro for each instruction set with the function's name, its registers, rows and registers of a
+/// tile, and every number of rows.
+macro_rules! on_every_isa {
+    ($block:ident) => {
+        $block!(portable, Portable, 4, 2, [1 2 3 4]);
+        #[cfg(target_arch = "x86_64")]
+        $block!(
+            #[target_feature(enable = "avx2,fma")]
+            avx2, std::arch::x86_64::__m256, 6, 2, [1 2 3 4 5 6]
+        );
+        #[cfg(target_arch = "x86_64")]
+        $block!(
+            #[target_feature(enable = "avx512f")]
+            avx512, std::arch::x86_64::__m512, 12, 2, [1 2 3 4 5 6 7 8 9 10 11 12]
+        );
+        #[cfg(target_arch = "aarch64")]
+        $block!(neon, std::arch::aarch64::float32x4_t, 6, 4, [1 2 3 4 5 6]);
+    };
+}
+pub(super) use on_every_isa;
+
+on_every_isa!(block);
 #[cfg(target_arch = "x86_64")]
 block!(
     #[target_feature(enable = "avx512f,avx512bf16")]
     avx512_pairs, super::lanes::Pairs, 12, 2, [1 2 3 4 5 6 7 8 9 10 11 12]
 );
-#[cfg(target_arch = "aarch64")]
-block!(neon, std::arch::aarch64::float32x4_t, 6, 4, [1 2 3 4 5 6]);
 
 /// The tile of `R` rows and `NV` vectors at (i, j), of panels that are `PANEL` vectors wide.
 #[inline(always)]

@@ -4,7 +4,7 @@
 //! Everything is done on the caller's thread.
 
 use super::lanes::{Lanes, Portable};
-use super::micro::{Init, Tile, multiply_line, multiply_rows, store_whole};
+use super::micro::{Init, Tile, multiply_line, multiply_rows, on_every_isa, store_whole};
 use super::{Start, check_start, gemm_inside};
 use crate::arch::{Isa, isa};
 use crate::matrix::{Mat, MatMut};
@@ -99,19 +99,7 @@ macro_rules! block {
     };
 }
 
-block!(portable, Portable, 4, 2, [1 2 3 4]);
-#[cfg(target_arch = "x86_64")]
-block!(
-    #[target_feature(enable = "avx2,fma")]
-    avx2, std::arch::x86_64::__m256, 6, 2, [1 2 3 4 5 6]
-);
-#[cfg(target_arch = "x86_64")]
-block!(
-    #[target_feature(enable = "avx512f")]
-    avx512, std::arch::x86_64::__m512, 12, 2, [1 2 3 4 5 6 7 8 9 10 11 12]
-);
-#[cfg(target_arch = "aarch64")]
-block!(neon, std::arch::aarch64::float32x4_t, 6, 4, [1 2 3 4 5 6]);
+on_every_isa!(block);
 
 /// The tile of `R` rows and `NV` vectors at (i, j).
 #[inline(always)]
